@@ -1,0 +1,118 @@
+"""One gate for every tool call that a LangChain agent makes.
+
+Names load when they are first used: importing this package imports nothing else.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolgate_langchain.approvals.answer import ApprovalAnswer, Remember
+    from toolgate_langchain.approvals.ledger import InMemoryLedger
+    from toolgate_langchain.approvals.request import ApprovalRequest
+    from toolgate_langchain.approvals.rules import StandingRule
+    from toolgate_langchain.catalog.catalog import ToolCatalog
+    from toolgate_langchain.catalog.profile import ToolProfile, tool_profile
+    from toolgate_langchain.catalog.remote import Declaration, RemoteServer
+    from toolgate_langchain.hosts.driving import Approver, adrive, drive
+    from toolgate_langchain.hosts.gate import ToolGate
+    from toolgate_langchain.hosts.middleware import ToolGateMiddleware
+    from toolgate_langchain.policy.approval_rule import ApprovalRule
+    from toolgate_langchain.policy.caller import Caller, RunConfiguration, Skill
+    from toolgate_langchain.policy.decision import Decision
+    from toolgate_langchain.policy.surface import Surface
+    from toolgate_langchain.policy.unattended import UnattendedToolFilter
+    from toolgate_langchain.ui.console import ConsoleApprover
+    from toolgate_langchain.vocabulary import DataClass, Tier, TrustZone, Verdict
+
+__all__ = [
+    "ApprovalAnswer",
+    "ApprovalRequest",
+    "ApprovalRule",
+    "Approver",
+    "Caller",
+    "ConsoleApprover",
+    "DataClass",
+    "Decision",
+    "Declaration",
+    "InMemoryLedger",
+    "Remember",
+    "RemoteServer",
+    "RunConfiguration",
+    "Skill",
+    "StandingRule",
+    "Surface",
+    "Tier",
+    "ToolCatalog",
+    "ToolGate",
+    "ToolGateMiddleware",
+    "ToolProfile",
+    "TrustZone",
+    "UnattendedToolFilter",
+    "Verdict",
+    "adrive",
+    "drive",
+    "tool_profile",
+]
+
+_WHERE = {
+    "ApprovalAnswer": "approvals.answer",
+    "ApprovalRequest": "approvals.request",
+    "ApprovalRule": "policy.approval_rule",
+    "Approver": "hosts.driving",
+    "Caller": "policy.caller",
+    "ConsoleApprover": "ui.console",
+    "DataClass": "vocabulary",
+    "Decision": "policy.decision",
+    "Declaration": "catalog.remote",
+    "InMemoryLedger": "approvals.ledger",
+    "Remember": "approvals.answer",
+    "RemoteServer": "catalog.remote",
+    "RunConfiguration": "policy.caller",
+    "Skill": "policy.caller",
+    "StandingRule": "approvals.rules",
+    "Surface": "policy.surface",
+    "Tier": "vocabulary",
+    "ToolCatalog": "catalog.catalog",
+    "ToolGate": "hosts.gate",
+    "ToolGateMiddleware": "hosts.middleware",
+    "ToolProfile": "catalog.profile",
+    "TrustZone": "vocabulary",
+    "UnattendedToolFilter": "policy.unattended",
+    "Verdict": "vocabulary",
+    "adrive": "hosts.driving",
+    "drive": "hosts.driving",
+    "tool_profile": "catalog.profile",
+}
+
+_EXTRAS = {"langchain": "agents", "langgraph": "agents", "rich": "console"}
+"""The extra that brings an optional library."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used.
+
+    Raises:
+        MissingExtraError: (an `ImportError`) if the name needs a library that an extra brings.
+    """
+    where = _WHERE.get(name)
+    if where is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        value = getattr(import_module(f"{__name__}.{where}"), name)
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        from toolgate_langchain.errors import MissingExtraError
+
+        raise MissingExtraError(f"{__name__}.{name}", extra) from error
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

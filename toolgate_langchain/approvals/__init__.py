@@ -1,0 +1,1 @@
+"""What a *person* said: requests, answers, standing rules, heuristics, the queue and the ledger."""

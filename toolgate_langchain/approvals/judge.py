@@ -1,0 +1,309 @@
+"""Judging a turn: each of its calls once, together, before anybody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from langchain_core.messages import BaseMessage, ToolCall
+
+from toolgate_langchain.approvals.heuristics import Heuristic, HeuristicContext, ask_heuristics
+from toolgate_langchain.approvals.request import request_digest
+from toolgate_langchain.approvals.rules import RuleIndex, RuleView
+from toolgate_langchain.approvals.shown import show_arguments, show_text
+from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest
+from toolgate_langchain.canonical import canonical_json, digest
+from toolgate_langchain.catalog.entry import CatalogEntry
+from toolgate_langchain.policy.approval_rule import ask_predicate
+from toolgate_langchain.policy.context import NO_RULES, CallFacts, RulesInForce, RunMemory
+from toolgate_langchain.policy.decide import ProposedCall, Rulebook, decide
+from toolgate_langchain.policy.decision import Code, Decision, Layer
+from toolgate_langchain.policy.gates import decide_offer
+from toolgate_langchain.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from toolgate_langchain.approvals.ledger import Ledger
+    from toolgate_langchain.approvals.steps import Steps
+
+__all__ = [
+    "DEFAULT_MAX_AUTO_APPROVALS",
+    "DEFAULT_MAX_REQUESTS",
+    "FindTool",
+    "TurnJudge",
+    "call_digest",
+]
+
+DEFAULT_MAX_AUTO_APPROVALS: Final = 40
+"""Turns in a row that rules and heuristics may release without anybody being asked. The number is
+the one of the Go agent framework whose approval middleware this follows."""
+
+DEFAULT_MAX_REQUESTS: Final = 20
+"""Requests of one turn; nobody reads more of them with care."""
+
+FindTool = Callable[[str], CatalogEntry | None]
+"""Gives the agent's tool of a name, or `None`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    """What is the same for all calls of a turn."""
+
+    run: Run
+    rules: RulesInForce
+    memory: RunMemory
+    stopped: bool
+    at_cap: bool
+    messages: Sequence[BaseMessage]
+    state: Mapping[str, Any]
+
+
+class TurnJudge:
+    """Judges turns for one gate.
+
+    Args:
+        rulebook: What the operator configured.
+        heuristics: In order.
+        ledger: Where the memory of runs is kept.
+        max_auto_approvals: The cap of auto-approved turns.
+        max_requests: The cap of requests in one turn.
+        clock: The time, with a time zone.
+        new_id: Gives random ids.
+    """
+
+    def __init__(
+        self,
+        rulebook: Rulebook,
+        heuristics: tuple[Heuristic, ...],
+        ledger: Ledger,
+        *,
+        max_auto_approvals: int,
+        max_requests: int,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+    ) -> None:
+        self.rulebook, self.heuristics, self.ledger = rulebook, heuristics, ledger
+        self.max_auto_approvals, self.max_requests = max_auto_approvals, max_requests
+        self.clock, self.new_id = clock, new_id
+
+    def view(self, index: RuleIndex, run: Run) -> RulesInForce:
+        """The rules that are in force for a run, now."""
+        if not index.rules:
+            return NO_RULES
+        return RuleView(
+            index,
+            surface=run.context.surface.name,
+            agent_path=run.agent_path,
+            run_id=run.id,
+            now=self.clock(),
+        )
+
+    def judge(
+        self,
+        run: Run,
+        message_id: str,
+        calls: Sequence[ToolCall],
+        find: FindTool,
+        index: RuleIndex,
+        *,
+        messages: Sequence[BaseMessage] = (),
+        state: Mapping[str, Any] | None = None,
+        late: bool = False,
+    ) -> Steps[TurnRecord]:
+        """Judge all calls of a turn, each once.
+
+        Args:
+            run: The run.
+            message_id: The id of the message that makes the calls.
+            calls: The calls, with ids that are unique within the turn.
+            find: Gives the agent's tools.
+            index: The standing rules of the thread.
+            messages: The conversation before the turn, for heuristics.
+            state: The agent's state, for heuristics.
+            late: Whether the calls appeared without a saved verdict. They are then judged without
+                heuristics, and their ids are derived, so that a replay makes the same ones.
+
+        Raises:
+            HeuristicError: If a heuristic raises; nothing of the turn is saved then.
+        """
+        memory = yield lambda: self.ledger.memory(run.id)
+        stopped = yield self.ledger.stopped
+        about = _Judging(
+            run=run,
+            rules=self.view(index, run),
+            memory=memory,
+            stopped=stopped is not False,
+            at_cap=memory.auto_approved_turns >= self.max_auto_approvals,
+            messages=messages,
+            state=state or {},
+        )
+        turn_id = digest("toolgate:turn:1", run.id, message_id)[:32] if late else self.new_id()
+        turn = TurnRecord(turn_id=turn_id, run_id=run.id, message_id=message_id)
+        asked = 0
+        for call in calls:
+            proposed = ProposedCall.of(call["name"], call["args"], find(call["name"]))
+            facts, decision = yield from self._judge_one(call, proposed, about, heuristics=not late)
+            if decision.verdict is Verdict.ASK:
+                asked += 1
+                if asked > self.max_requests:
+                    reason = f"more than {self.max_requests} calls of this turn need a person"
+                    decision = Decision(
+                        Verdict.DENY,
+                        Code.TOO_MANY_REQUESTS,
+                        reason,
+                        Layer.SURFACE,
+                        needs_person=True,
+                    )
+            record = self._record(call, proposed, facts, decision, about, turn_id, late=late)
+            if decision.verdict is Verdict.ASK:
+                record.shown = canonical_json(proposed.arguments.values if proposed.arguments else None)[:2_000]
+                record.notes = yield from self._notes(proposed, about, index)
+            turn.calls.append(record)
+        turn.settled = asked == 0
+        auto_approved = any(call.needs_person and call.verdict is Verdict.ALLOW for call in turn.calls)
+        if auto_approved and not asked:
+            yield lambda: self.ledger.note_auto_approved(run.id, turn_id)
+        return turn
+
+    def _judge_one(
+        self, call: ToolCall, proposed: ProposedCall, about: _Judging, *, heuristics: bool
+    ) -> Steps[tuple[CallFacts, Decision]]:
+        entry, arguments, context = proposed.entry, proposed.arguments, about.run.context
+        facts = CallFacts(stopped=about.stopped, at_cap=about.at_cap)
+        if entry is not None and arguments is not None:
+            if entry.profile.approval_when is not None and decide_offer(entry, context, self.rulebook.catalog).allowed:
+                facts = replace(facts, predicate=ask_predicate(entry, arguments.values))
+            if about.memory.rejections.get(entry.name):
+                facts = replace(facts, variant=True)
+        decision = self._decide(proposed, about, facts)
+        if not decision.needs_person or entry is None or arguments is None:
+            return facts, decision
+        warnings = _warnings(proposed.name, entry, arguments.values)
+        if warnings:
+            facts = replace(facts, warnings=warnings)
+            decision = self._decide(proposed, about, facts)
+        if heuristics and self.heuristics and self._open_to_heuristics(decision, facts, entry):
+            effective = ToolCall(name=call["name"], args=dict(arguments.values), id=call["id"], type="tool_call")
+            about_call = HeuristicContext(entry, context.surface, context.caller, about.messages, about.state)
+            heuristic = yield from ask_heuristics(self.heuristics, effective, about_call)
+            facts = replace(facts, heuristic=heuristic, heuristics_run=True)
+            decision = self._decide(proposed, about, facts)
+        if decision.verdict is Verdict.ALLOW:
+            decision = self.if_unattended(entry, decision, about.run)
+        return facts, decision
+
+    def _decide(self, proposed: ProposedCall, about: _Judging, facts: CallFacts) -> Decision:
+        return decide(proposed, about.run.context, self.rulebook, about.rules, about.memory, facts)
+
+    @staticmethod
+    def _open_to_heuristics(decision: Decision, facts: CallFacts, entry: CatalogEntry) -> bool:
+        """Whether only the surface decided, so that a heuristic's yes would make a difference."""
+        barred = decision.must_ask or facts.warnings or facts.variant or facts.at_cap or entry.profile.input_schema
+        return decision.layer is Layer.SURFACE and not barred
+
+    def if_unattended(self, entry: CatalogEntry, decision: Decision, run: Run) -> Decision:
+        """Where nobody is there, a tool that may ever need a person is not offered, so it does not run."""
+        surface = run.context.surface
+        if surface.attended or not (need := self.rulebook.approval_rule.need(entry, surface)).needed:
+            return decision
+        reason = f"it is not in the unattended set of surface {surface.name!r}: {need.reason}"
+        return Decision(Verdict.DENY, Code.UNATTENDED, reason, Layer.SURFACE, decision.trace, needs_person=True)
+
+    def _record(
+        self,
+        call: ToolCall,
+        proposed: ProposedCall,
+        facts: CallFacts,
+        decision: Decision,
+        about: _Judging,
+        turn_id: str,
+        *,
+        late: bool,
+    ) -> CallRecord:
+        raw, run = raw_digest(call), about.run
+        call_id = str(call["id"])
+        request_id = digest("toolgate:late:1", run.id, turn_id, call_id, raw)[:32] if late else self.new_id()
+        record = CallRecord(
+            call_id=call_id,
+            name=call["name"],
+            raw=raw,
+            request_id=request_id,
+            verdict=decision.verdict,
+            code=decision.code,
+            layer=decision.layer.value,
+            reason=decision.reason,
+            needs_person=decision.needs_person,
+            must_ask=decision.must_ask,
+            predicate=facts.predicate,
+            heuristic=facts.heuristic,
+            heuristics_run=facts.heuristics_run,
+            warnings=facts.warnings,
+            variant=facts.variant,
+            at_cap=facts.at_cap and decision.needs_person,
+        )
+        entry, arguments = proposed.entry, proposed.arguments
+        if entry is not None and arguments is not None:
+            record.origin, record.tier, record.memory = (
+                entry.origin,
+                entry.tier,
+                entry.widest_memory,
+            )
+            same = canonical_json(arguments.values) == canonical_json(call["args"])
+            record.arguments = None if same else arguments.values
+            record.exact = arguments.exact
+            if decision.verdict is not Verdict.DENY:
+                record.fingerprint = entry.fingerprint
+                record.digest = call_digest(run, entry, arguments.values, turn_id, call_id)
+        if decision.verdict is Verdict.ALLOW:
+            record.outcome = "released"
+        elif decision.verdict is Verdict.DENY:
+            record.outcome = "refused"
+        return record
+
+    def _notes(self, proposed: ProposedCall, about: _Judging, index: RuleIndex) -> Steps[tuple[str, ...]]:
+        """What a person should know besides the call itself."""
+        entry, arguments = proposed.entry, proposed.arguments
+        assert entry is not None and arguments is not None
+        notes = []
+        if about.at_cap:
+            turns = about.memory.auto_approved_turns
+            notes.append(f"{turns} turn{'s' if turns != 1 else ''} ran without anybody being asked")
+        if about.memory.rejections.get(entry.name):
+            notes.append("a call of this tool with other arguments was rejected in this run; this is a variant of it")
+        if not arguments.exact:
+            notes.append("validating its arguments twice gives different values, so they run as the model wrote them")
+        if index.rules and isinstance(about.rules, RuleView) and (void := about.rules.void(entry, arguments.values)):
+            notes.append(void)
+        change = yield lambda: self.ledger.change(about.run.id, entry.name)
+        if change:
+            notes.append(change)
+        return tuple(notes)
+
+
+def call_digest(run: Run, entry: CatalogEntry, arguments: Mapping[str, Any], turn_id: str, call_id: str) -> str:
+    """The digest that binds a grant to one exact call of one turn."""
+    context = run.context
+    return request_digest(
+        tool=entry.name,
+        origin=entry.origin,
+        fingerprint=entry.fingerprint,
+        arguments=arguments,
+        surface=context.surface.name,
+        thread=run.thread_id,
+        agent_path=run.agent_path,
+        run=run.id,
+        turn=turn_id,
+        caller=None if context.caller is None else context.caller.id,
+        call_id=call_id,
+    )
+
+
+def _warnings(name: str, entry: CatalogEntry, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """What could mislead a person who looks at the call."""
+    return (
+        *show_text(name, what="the tool's name").warnings,
+        *show_text(entry.origin, what="the server's name").warnings,
+        *show_arguments(arguments)[1],
+    )

@@ -1,0 +1,412 @@
+"""The queue of one turn: calls that need a person, surfaced one at a time, in the model's order.
+
+While it is open the queue depends on nothing but the saved turn and the answers so far. A replayed
+node therefore asks the same questions in the same order, in this process or another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
+from toolgate_langchain.approvals.judge import FindTool, TurnJudge, call_digest
+from toolgate_langchain.approvals.ledger import AnswerStatus
+from toolgate_langchain.approvals.request import ApprovalRequest, MemoryOffer
+from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
+from toolgate_langchain.approvals.shown import show_text
+from toolgate_langchain.canonical import canonical_json, digest
+from toolgate_langchain.catalog.arguments import JsonSchemaValidator
+from toolgate_langchain.errors import InvalidAnswerError, InvalidArgumentsError
+from toolgate_langchain.policy.context import RunMemory
+from toolgate_langchain.policy.decide import ProposedCall, decide
+from toolgate_langchain.policy.decision import Code
+from toolgate_langchain.vocabulary import Tier, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from langchain_core.messages import ToolCall
+
+    from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord
+
+__all__ = ["MAX_BAD_ANSWERS", "AnswerMode", "ApprovalQueue"]
+
+MAX_BAD_ANSWERS: Final = 3
+"""Unusable answers to one request after which it is refused; a broken screen must not loop."""
+
+AnswerMode = Literal["strict", "lenient"]
+
+
+@dataclass(frozen=True, slots=True)
+class _SavedTool:
+    """What was saved of a tool with the turn; enough to match rules against."""
+
+    name: str
+    origin: str
+    fingerprint: str
+    tier: Tier | None
+
+
+class ApprovalQueue:
+    """Asks about one saved turn until every call that needs a person has an answer.
+
+    Args:
+        judge: The gate's judge.
+        run: The run.
+        turn: The saved turn; its calls are filled in.
+        calls: The calls as they stand in the message.
+        find: Gives the agent's tools, as far as this process has seen them.
+        mode: Whether an answer must name its request.
+    """
+
+    def __init__(
+        self,
+        judge: TurnJudge,
+        run: Run,
+        turn: TurnRecord,
+        calls: Sequence[ToolCall],
+        find: FindTool,
+        mode: AnswerMode,
+    ) -> None:
+        self._judge, self._run, self._turn, self._find, self._mode = judge, run, turn, find, mode
+        self._arguments = {str(call["id"]): call["args"] for call in calls}
+        self._answers: dict[str, ApprovalAnswer] = {}
+        self._rejected: set[str] = set()
+        self.new_rules: list[StandingRule] = []
+
+    def ask_all(self, ask: Callable[[dict[str, Any]], Any]) -> Steps[None]:
+        """Ask, one request at a time, and settle the turn.
+
+        Args:
+            ask: Shows one request and returns the raw answer; may suspend the run instead.
+        """
+        waiting = [call for call in self._turn.calls if call.verdict is Verdict.ASK]
+        for position, call in enumerate(waiting, start=1):
+            if not self._cleared(call):
+                yield from self._ask_one(call, position, len(waiting), ask)
+        for call in waiting:
+            yield from self._conclude(call)
+        self._turn.settled = True
+
+    # --- one request --------------------------------------------------------------------------
+
+    def _cleared(self, call: CallRecord) -> bool:
+        """Whether an answer to an earlier sibling settled this call as well."""
+        if call.exact and self._key(call) in self._rejected:
+            _refuse(call, Code.REJECTED, "a person rejected this very call in this turn")
+            return True
+        if call.must_ask or call.warnings or call.variant or call.at_cap or call.code == Code.INPUT_REQUIRED:
+            return False
+        view = RuleView(
+            RuleIndex(self.new_rules),
+            surface=self._run.context.surface.name,
+            agent_path=self._run.agent_path,
+            run_id=self._run.id,
+            now=self._judge.clock(),
+        )
+        tool, arguments = _saved_tool(call), self._effective(call)
+        if (reason := view.denies(tool, arguments)) is not None:
+            _refuse(call, Code.STANDING_DENY, reason)
+            return True
+        if (reason := view.allows(tool, arguments)) is not None:
+            call.outcome, call.code, call.reason, call.layer = (
+                "released",
+                Code.STANDING_RULE,
+                reason,
+                "standing allows",
+            )
+            return True
+        return False
+
+    def _ask_one(self, call: CallRecord, position: int, of: int, ask: Callable[[dict[str, Any]], Any]) -> Steps[None]:
+        request = self.request(call, position, of)
+        bad, error = 0, ""
+        while True:
+            shown = replace(request, error=error).to_interrupt()
+            raw = yield partial(ask, shown)
+            try:
+                answer = self._for_this(read_answer(raw), request)
+                if answer is None:
+                    error = yield from self._for_another(read_answer(raw), request)
+                    continue
+                yield from self._take(call, answer, request)
+            except InvalidAnswerError as problem:
+                bad += 1
+                if bad >= MAX_BAD_ANSWERS:
+                    _refuse(call, Code.BAD_ANSWERS, f"{bad} unusable answers; the last: {problem}")
+                    return
+                left = MAX_BAD_ANSWERS - bad
+                tries = "try" if left == 1 else "tries"
+                error = f"That answer cannot be used: {problem}. {left} more {tries}, then it is denied."
+                continue
+            self._answers[call.request_id] = answer
+            return
+
+    def _for_this(self, answer: ApprovalAnswer, request: ApprovalRequest) -> ApprovalAnswer | None:
+        """The answer if it is meant for this request, `None` if it names another."""
+        if answer.request_id is None:
+            if self._mode == "strict":
+                raise InvalidAnswerError('the answer names no request: add "request_id"')
+            # A double click can answer the next question here, so it must not be remembered.
+            return replace(answer, request_id=request.request_id, remember=None)
+        return answer if answer.request_id == request.request_id else None
+
+    def _for_another(self, answer: ApprovalAnswer, request: ApprovalRequest) -> Steps[str]:
+        """An answer to an earlier request of the turn may take it back; anything else changes nothing."""
+        earlier = self._answers.get(answer.request_id or "")
+        if earlier is not None and answer.type == "reject" and earlier.type != "reject":
+            call = next(call for call in self._turn.calls if call.request_id == answer.request_id)
+            yield from self._reject(call, answer)
+            self._answers[call.request_id] = answer
+            yield from self._forget_rules_of(call)
+            return f"The approval of {call.name} was taken back. This request still waits for its own answer."
+        already = "was already answered" if earlier is not None else "is not pending"
+        return f"Request {str(answer.request_id)[:64]} {already}; this is request {request.request_id}."
+
+    # --- taking an answer in ------------------------------------------------------------------
+
+    def _take(self, call: CallRecord, answer: ApprovalAnswer, request: ApprovalRequest) -> Steps[None]:
+        """Apply an answer to its call.
+
+        Raises:
+            InvalidAnswerError: If it cannot be used; nothing has changed then.
+        """
+        if answer.type not in request.allowed:
+            raise InvalidAnswerError(f'"{answer.type}" is not possible here; possible: {", ".join(request.allowed)}')
+        self._check_memory(answer, request)
+        if answer.type == "reject":
+            yield from self._reject(call, answer)
+        elif answer.type == "respond":
+            yield lambda: self._judge.ledger.answer(call.request_id, answer)
+            call.outcome, call.message = "responded", answer.message
+        else:
+            changed = self._changed_arguments(call, answer, request)
+            status = yield lambda: self._judge.ledger.answer(call.request_id, answer)
+            held = yield lambda: self._judge.ledger.answer_to(call.request_id)
+            if status is not AnswerStatus.RECORDED and held is not None and held.type == "reject":
+                # Taken back elsewhere after this answer was given and before it was used.
+                yield from self._reject(call, held)
+                return
+            yield lambda: self._judge.ledger.note_person(self._run.id, call.request_id)
+            yield from self._approve(call, answer, changed)
+        call.by = answer.by
+        if answer.remember is not None:
+            yield from self._remember(call, answer)
+
+    def _check_memory(self, answer: ApprovalAnswer, request: ApprovalRequest) -> None:
+        wanted = answer.remember
+        if wanted is None:
+            return
+        offered = {(offer.what, offer.scope) for offer in request.remember}
+        if answer.type == "reject":
+            # Forbidding more than may be permitted is never dangerous, but hidden text still is.
+            offered |= {
+                ("arguments", "run"),
+                ("arguments", "thread"),
+                ("tool", "run"),
+                ("tool", "thread"),
+            }
+        if (wanted.what, wanted.scope) not in offered:
+            listed = ", ".join(sorted({f"{what} ({scope})" for what, scope in offered})) or "nothing"
+            raise InvalidAnswerError(
+                f"remembering {wanted.what} ({wanted.scope}) is not offered here; offered: {listed}"
+            )
+
+    def _reject(self, call: CallRecord, answer: ApprovalAnswer) -> Steps[None]:
+        key = self._key(call)
+        self._rejected.add(key)
+        call.outcome, call.message, call.by = "rejected", answer.message, answer.by
+        call.code, call.reason = Code.REJECTED, "a person rejected it"
+        yield lambda: self._judge.ledger.answer(call.request_id, answer)
+        yield lambda: self._judge.ledger.note_rejected(self._run.id, key, call.name, call.request_id)
+
+    def _changed_arguments(
+        self, call: CallRecord, answer: ApprovalAnswer, request: ApprovalRequest
+    ) -> dict[str, Any] | None:
+        """The arguments that an edit or a typed input makes, or `None` for a plain approval."""
+        original = dict(self._effective(call))
+        if answer.type == "edit":
+            if answer.edited_name != call.name:
+                raise InvalidAnswerError(
+                    f"an edit stays with the tool that was asked about, {call.name!r}, not {answer.edited_name!r}"
+                )
+            wanted = answer.edited_arguments or {}
+        elif request.input_schema is not None:
+            wanted = {**original, **_typed_input(answer.input, request.input_schema)}
+        elif answer.input is not None:
+            raise InvalidAnswerError("this tool takes no input from a person; use an edit to change arguments")
+        else:
+            return None
+        entry = self._find(call.name)
+        if entry is not None and entry.arguments is not None:
+            try:
+                wanted = entry.arguments.effective(wanted).values
+            except InvalidArgumentsError as error:
+                raise InvalidAnswerError(f"the arguments do not fit {call.name}: {error}") from error
+        return None if canonical_json(wanted) == canonical_json(original) else wanted
+
+    def _approve(self, call: CallRecord, answer: ApprovalAnswer, changed: dict[str, Any] | None) -> Steps[None]:
+        call.outcome, call.code, call.reason = "approved", Code.APPROVED, "a person approved it"
+        if changed is None:
+            return
+        original = self._key(call)
+        entry = self._find(call.name)
+        if answer.type == "edit":
+            call.outcome, call.reason = "edited", "a person replaced its arguments"
+            yield lambda: self._judge.ledger.note_replaced(self._run.id, original)
+        else:
+            call.reason = "a person filled in its input"
+        call.arguments = changed
+        if entry is not None:
+            # An edit is a new call: judged from the start. A deny wins; no second question.
+            edited = ProposedCall.of(call.name, changed, entry)
+            view = self._judge.view(RuleIndex(self.new_rules), self._run)
+            again = decide(edited, self._run.context, self._judge.rulebook, view, RunMemory(), call.facts)
+            if again.verdict is Verdict.DENY:
+                _refuse(call, again.code, again.reason)
+                return
+            call.digest = call_digest(self._run, entry, changed, self._turn.turn_id, call.call_id)
+        else:
+            # This process has not met the tool yet: the grant is bound where the call runs.
+            call.digest = ""
+
+    def _forget_rules_of(self, call: CallRecord) -> Steps[None]:
+        """An approval that was taken back leaves no rule behind."""
+        gone = [rule for rule in self.new_rules if rule.request_id == call.request_id and rule.effect == "allow"]
+        self.new_rules = [rule for rule in self.new_rules if rule not in gone]
+        if gone and self._run.thread_id is not None:
+            yield lambda: self._judge.ledger.drop_thread_rules(str(self._run.thread_id), gone)
+
+    def _remember(self, call: CallRecord, answer: ApprovalAnswer) -> Steps[None]:
+        wanted = answer.remember
+        assert wanted is not None
+        now = self._judge.clock()
+        # Always from the recorded call, whatever else the answer carried.
+        rule = StandingRule(
+            tool_name=call.name,
+            arguments=None if wanted.what == "tool" else dict(self._effective(call)),
+            effect="allow" if answer.type == "approve" else "deny",
+            scope=wanted.scope,
+            origin=call.origin,
+            fingerprint=call.fingerprint,
+            tier=call.tier,
+            surface=self._run.context.surface.name,
+            agent_path=self._run.agent_path,
+            run_id=self._run.id if wanted.scope == "run" else None,
+            request_id=call.request_id,
+            created_by=answer.by,
+            created_at=now,
+            expires_at=None if wanted.expires_in is None else now + timedelta(seconds=wanted.expires_in),
+        )
+        self.new_rules.append(rule)
+        if self._run.thread_id is not None:
+            # The state gets it when the turn is settled; if the turn never is, it must not be lost.
+            yield lambda: self._judge.ledger.add_thread_rule(str(self._run.thread_id), rule)
+
+    def _conclude(self, call: CallRecord) -> Steps[None]:
+        """Issue the grant of an approved call, unless the approval was taken back meanwhile."""
+        if not call.person_released:
+            return
+        held = yield lambda: self._judge.ledger.answer_to(call.request_id)
+        if held is not None and held.type == "reject":
+            yield from self._reject(call, held)
+            yield from self._forget_rules_of(call)
+            return
+        yield lambda: self._judge.ledger.grant(call.request_id, call.digest)
+
+    # --- what is shown ------------------------------------------------------------------------
+
+    def request(self, call: CallRecord, position: int, of: int) -> ApprovalRequest:
+        """What a person is shown about one waiting call."""
+        run, entry = self._run, self._find(call.name)
+        arguments = self._effective(call)
+        typed = call.code == Code.INPUT_REQUIRED
+        input_schema = None if entry is None or not typed else entry.profile.input_schema
+        args_schema = None if entry is None or entry.arguments is None else entry.arguments.json_schema
+        return ApprovalRequest(
+            request_id=call.request_id,
+            digest=call.digest,
+            tool_call_id=call.call_id,
+            tool_name=call.name,
+            origin=call.origin,
+            arguments=arguments,
+            tier="unclassified" if call.tier is None else call.tier.value,
+            surface=run.context.surface.name,
+            caller=None if run.context.caller is None else run.context.caller.id,
+            reason=call.reason,
+            position=position,
+            of=of,
+            remember=() if typed else _offers(call, arguments),
+            warnings=call.warnings,
+            notes=call.notes,
+            agent_path=run.agent_path,
+            args_schema=args_schema,
+            input_schema=input_schema,
+            allowed=("approve", "reject", "respond") if typed else ("approve", "edit", "reject", "respond"),
+            hint=_hint(call) if call.tier is None and call.origin == "local" else "",
+        )
+
+    def _effective(self, call: CallRecord) -> Mapping[str, Any]:
+        arguments: Mapping[str, Any] = (
+            call.arguments if call.arguments is not None else self._arguments.get(call.call_id, {})
+        )
+        return arguments
+
+    def _key(self, call: CallRecord) -> str:
+        # The same array as policy.decide.call_key, from what was saved of the tool.
+        return digest("toolgate:call:1", call.name, call.origin, self._effective(call))
+
+
+def _refuse(call: CallRecord, code: str, reason: str) -> None:
+    call.outcome, call.code, call.reason = "refused", code, reason
+
+
+def _saved_tool(call: CallRecord) -> _SavedTool:
+    return _SavedTool(call.name, call.origin, call.fingerprint, call.tier)
+
+
+def _offers(call: CallRecord, arguments: Mapping[str, Any]) -> tuple[MemoryOffer, ...]:
+    """The "don't ask again"s that may be chosen, each saying in full what it would remember."""
+    if call.memory == "never" or call.warnings or call.must_ask:
+        return ()
+    name = show_text(call.name).text
+    offers = []
+    if call.exact:
+        exactly = show_text(canonical_json(arguments)).text
+        offers = [
+            MemoryOffer(
+                "arguments",
+                "thread",
+                f"Always allow {name} with exactly {exactly} in this conversation",
+            ),
+            MemoryOffer("arguments", "run", f"Allow {name} with exactly {exactly} until this run ends"),
+        ]
+    if call.memory == "tool":
+        offers += [
+            MemoryOffer("tool", "thread", f"Always allow {name} with any arguments in this conversation"),
+            MemoryOffer("tool", "run", f"Allow {name} with any arguments until this run ends"),
+        ]
+    return tuple(offers)
+
+
+def _hint(call: CallRecord) -> str:
+    name = show_text(call.name).text
+    return (
+        f"{name} is unclassified. To classify it: @tool_profile(tier=Tier.ROUTINE), or another tier, above its @tool."
+    )
+
+
+def _typed_input(given: dict[str, Any] | None, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the schema that the person filled in; nothing else of the answer counts."""
+    if given is None:
+        raise InvalidAnswerError(f'this tool needs "input" with the fields {", ".join(schema["properties"])}')
+    filled = {name: value for name, value in given.items() if name in schema["properties"]}
+    try:
+        JsonSchemaValidator({**schema, "additionalProperties": False})(filled)
+    except InvalidArgumentsError as error:
+        raise InvalidAnswerError(f"the input does not fit: {error}") from error
+    return filled

@@ -1,0 +1,210 @@
+"""What a person is shown about one call, and the shape in which it leaves the process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from toolgate_langchain.approvals.shown import show_arguments, show_text
+from toolgate_langchain.canonical import digest
+from toolgate_langchain.errors import InvalidAnswerError
+
+if TYPE_CHECKING:
+    from toolgate_langchain.approvals.answer import AnswerType
+    from toolgate_langchain.approvals.rules import Scope
+
+__all__ = [
+    "INTERRUPT_REASON",
+    "ApprovalRequest",
+    "MemoryOffer",
+    "is_approval_interrupt",
+    "request_digest",
+]
+
+INTERRUPT_REASON: Final = "toolgate:approval"
+"""Marks an interrupt as the gate's among others."""
+
+_FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOffer:
+    """One "don't ask again" that a person may choose, with exactly what it would remember."""
+
+    what: Literal["arguments", "tool"]
+    scope: Scope
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """What a person is shown about one call. Rendered from the frozen call, never from the model's words."""
+
+    request_id: str
+    digest: str
+    tool_call_id: str
+    tool_name: str
+    origin: str
+    arguments: Mapping[str, Any]
+    """The effective arguments, exactly as they will run."""
+    tier: str
+    surface: str
+    caller: str | None
+    reason: str
+    """Why it is asked."""
+    position: int
+    """Place in the queue, from 1."""
+    of: int
+    """How many calls of the turn need an answer."""
+    remember: tuple[MemoryOffer, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Circumstances that are no warning: turns that ran unasked, an earlier version of the call."""
+    agent_path: tuple[str, ...] = ()
+    args_schema: Mapping[str, Any] | None = None
+    input_schema: Mapping[str, Any] | None = None
+    allowed: tuple[AnswerType, ...] = ("approve", "edit", "reject", "respond")
+    hint: str = ""
+    """How to classify the tool, where it is unclassified."""
+    error: str = ""
+    """What was wrong with the last answer to this request."""
+    shown_arguments: Mapping[str, str] = field(default_factory=dict)
+
+    def description(self) -> str:
+        """The whole call as text, every character visible."""
+        name = show_text(self.tool_name, what="the tool's name").text
+        lines = [f"Tool: {name} ({self.tier}, {show_text(self.origin).text})"]
+        shown = self.shown_arguments or show_arguments(self.arguments)[0]
+        lines += ["Arguments: none"] if not shown else [f"  {key}: {text}" for key, text in shown.items()]
+        lines.append(f"Asked because: {show_text(self.reason).text}")
+        if self.agent_path:
+            lines.append(f"Agent: {' > '.join(show_text(name).text for name in self.agent_path)}")
+        lines += [f"Warning: {warning}" for warning in self.warnings]
+        lines += [f"Note: {note}" for note in self.notes]
+        if self.hint:
+            lines.append(self.hint)
+        return "\n".join(lines)
+
+    def to_interrupt(self) -> dict[str, Any]:
+        """The interrupt value: the shape that existing approval screens read, with ours beside it."""
+        description = self.description()
+        schema = self.input_schema if self.input_schema is not None else self.args_schema
+        place = f" ({self.position} of {self.of})" if self.of > 1 else ""
+        return {
+            "action_requests": [
+                {
+                    "name": self.tool_name,
+                    "args": dict(self.arguments),
+                    "arguments": dict(self.arguments),
+                    "description": description,
+                    "tool_call_id": self.tool_call_id,
+                }
+            ],
+            "review_configs": [
+                {
+                    "action_name": self.tool_name,
+                    "allowed_decisions": list(self.allowed),
+                    "actionName": self.tool_name,
+                    "allowedDecisions": list(self.allowed),
+                    "args_schema": None if schema is None else dict(schema),
+                }
+            ],
+            "message": f"{self.error}\n\n{description}" if self.error else f"Approval needed{place}\n\n{description}",
+            "reason": INTERRUPT_REASON,
+            "tool_call_id": self.tool_call_id,
+            "expires_at": None,
+            "toolgate": {
+                "v": _FORMAT,
+                "request_id": self.request_id,
+                "digest": self.digest,
+                "tier": self.tier,
+                "origin": self.origin,
+                "surface": self.surface,
+                "caller": self.caller,
+                "agent_path": list(self.agent_path),
+                "asked_because": self.reason,
+                "queue": {"position": self.position, "of": self.of},
+                "remember": [{"what": offer.what, "scope": offer.scope, "text": offer.text} for offer in self.remember],
+                "warnings": list(self.warnings),
+                "notes": list(self.notes),
+                "input_schema": None if self.input_schema is None else dict(self.input_schema),
+                "hint": self.hint,
+                "error": self.error or None,
+            },
+        }
+
+    @classmethod
+    def from_interrupt(cls, value: Any) -> ApprovalRequest:
+        """Read a request back from an interrupt value, in this process or another.
+
+        Raises:
+            InvalidAnswerError: If the value is not one of this package's requests, or a newer form.
+        """
+        if not is_approval_interrupt(value):
+            raise InvalidAnswerError("the interrupt is not an approval request of this package")
+        ours, action, review = (
+            value["toolgate"],
+            value["action_requests"][0],
+            value["review_configs"][0],
+        )
+        if ours.get("v") != _FORMAT:
+            raise InvalidAnswerError(f"the request has format {ours.get('v')!r}; this version reads {_FORMAT}")
+        return cls(
+            request_id=ours["request_id"],
+            digest=ours["digest"],
+            tool_call_id=value["tool_call_id"],
+            tool_name=action["name"],
+            origin=ours["origin"],
+            arguments=action["args"],
+            tier=ours["tier"],
+            surface=ours["surface"],
+            caller=ours["caller"],
+            reason=ours["asked_because"],
+            position=ours["queue"]["position"],
+            of=ours["queue"]["of"],
+            remember=tuple(MemoryOffer(**offer) for offer in ours["remember"]),
+            warnings=tuple(ours["warnings"]),
+            notes=tuple(ours["notes"]),
+            agent_path=tuple(ours["agent_path"]),
+            args_schema=None if ours["input_schema"] is not None else review["args_schema"],
+            input_schema=ours["input_schema"],
+            allowed=tuple(review["allowed_decisions"]),
+            hint=ours["hint"],
+            error=ours["error"] or "",
+        )
+
+
+def is_approval_interrupt(value: Any) -> bool:
+    """Whether an interrupt's value is one of this package's requests."""
+    return (
+        isinstance(value, Mapping)
+        and value.get("reason") == INTERRUPT_REASON
+        and isinstance(value.get("toolgate"), Mapping)
+        and len(value.get("action_requests") or ()) == 1
+        and len(value.get("review_configs") or ()) == 1
+    )
+
+
+def request_digest(
+    *,
+    tool: str,
+    origin: str,
+    fingerprint: str,
+    arguments: Mapping[str, Any],
+    surface: str,
+    thread: str | None,
+    agent_path: tuple[str, ...],
+    run: str,
+    turn: str,
+    caller: str | None,
+    call_id: str,
+) -> str:
+    """The digest that binds a request, its answer and its grant to one exact call.
+
+    One canonical, versioned array, so that no part can stand in for another.
+    """
+    return digest(
+        "toolgate:request:1", tool, origin, fingerprint, arguments, surface, thread, list(agent_path), run, turn,
+        caller, call_id,
+    )  # fmt: skip

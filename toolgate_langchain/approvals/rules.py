@@ -1,0 +1,227 @@
+"""Standing rules: "don't ask again", keyed by tool, or by tool and exact arguments."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol
+
+from pydantic import AliasGenerator, ConfigDict, Strict, TypeAdapter
+from pydantic.alias_generators import to_camel
+from pydantic.dataclasses import dataclass
+
+from toolgate_langchain.canonical import canonical_json
+from toolgate_langchain.catalog.profile import STRICT
+from toolgate_langchain.vocabulary import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["MAX_RULES_IN_STATE", "RuleIndex", "RuleView", "Scope", "StandingRule", "ToolIdentity"]
+
+MAX_RULES_IN_STATE: Final = 200
+"""Rules of one thread kept in the agent's state; further ones go to the ledger, because some
+checkpointers write every channel again with every step."""
+
+Scope = Literal["run", "thread"]
+
+
+class ToolIdentity(Protocol):
+    """What a rule is matched against: a tool, or what was saved of it with a turn."""
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        ...
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of its definition."""
+        ...
+
+    @property
+    def tier(self) -> Tier | None:
+        """Its tier, `None` if unclassified."""
+        ...
+
+
+_CONFIG = ConfigDict(
+    **STRICT,
+    alias_generator=AliasGenerator(alias=to_camel),
+    validate_by_name=True,
+    validate_by_alias=True,
+)
+
+
+@dataclass(frozen=True, kw_only=True, config=_CONFIG)
+class StandingRule:
+    """One remembered allow or deny. Its JSON form is `{"toolName", "arguments", ...}`.
+
+    Made only from a person's answer to a recorded request, and from the recorded call.
+    """
+
+    tool_name: str
+    arguments: dict[str, Any] | None = None
+    """Exact effective arguments. `None` is any call of the tool; `{}` only calls without any."""
+
+    effect: Literal["allow", "deny"] = "allow"
+    scope: Scope = "thread"
+    origin: str = "local"
+    """Where the tool comes from; a rule for one server's tool never covers another's."""
+
+    fingerprint: str
+    """The tool's definition when the rule was made; the rule dies when it changes."""
+
+    tier: Annotated[Tier | None, Strict(False)] = None
+    """The tool's tier when the rule was made; the rule dies when it changes."""
+
+    surface: str
+    """The surface that the rule was made on and holds on."""
+
+    agent_path: Annotated[tuple[str, ...], Strict(False)] = ()
+    """The agent that the rule was made for, from the root."""
+
+    run_id: str | None = None
+    """The run that a rule of scope `run` is bound to."""
+
+    request_id: str | None = None
+    """The request whose answer made the rule."""
+
+    created_by: str | None = None
+    created_at: Annotated[datetime, Strict(False)]
+    expires_at: Annotated[datetime | None, Strict(False)] = None
+    """From this moment on the rule does not match."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form, with names in camel case."""
+        plain: dict[str, Any] = _RULE.dump_python(self, mode="json", by_alias=True)
+        return plain
+
+    @classmethod
+    def from_json(cls, value: Any) -> StandingRule:
+        """Read back what `to_json` gave.
+
+        Raises:
+            pydantic.ValidationError: If the value is anything else.
+        """
+        # As JSON text, because strict validation of Python values takes no dict for a model.
+        return _RULE.validate_json(json.dumps(value))
+
+    def expired(self, now: datetime) -> bool:
+        """Whether the rule has run out."""
+        return self.expires_at is not None and now >= self.expires_at
+
+    def holds_for(self, entry: ToolIdentity) -> bool:
+        """Whether the tool is still what it was when the rule was made."""
+        return self.fingerprint == entry.fingerprint and self.tier is entry.tier
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What makes two rules the same rule."""
+        exact = None if self.arguments is None else canonical_json(self.arguments)
+        return (
+            self.tool_name, exact, self.effect, self.scope, self.origin, self.fingerprint, self.tier, self.surface,
+            self.agent_path, self.run_id,
+        )  # fmt: skip
+
+
+_RULE = TypeAdapter(StandingRule)
+
+
+class RuleIndex:
+    """Standing rules laid out so that looking one up costs the same with ten and with a million.
+
+    Args:
+        rules: The rules; of two with the same identity the later one stays.
+    """
+
+    def __init__(self, rules: Iterable[StandingRule] = ()) -> None:
+        unique = {rule.identity: rule for rule in rules}
+        self.rules = tuple(unique.values())
+        self._by_tool: dict[tuple[str, str], dict[str | None, list[StandingRule]]] = {}
+        for rule in self.rules:
+            exact = None if rule.arguments is None else canonical_json(rule.arguments)
+            self._by_tool.setdefault((rule.tool_name, rule.origin), {}).setdefault(exact, []).append(rule)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def matching(self, entry: ToolIdentity, arguments: Mapping[str, Any]) -> list[StandingRule]:
+        """Rules written for this tool and these arguments, whether or not they still hold."""
+        of_tool = self._by_tool.get((entry.name, entry.origin))
+        if of_tool is None:
+            return []
+        found = list(of_tool.get(None, ()))
+        if len(of_tool) > (None in of_tool):
+            found += of_tool.get(canonical_json(arguments), ())
+        return found
+
+
+class RuleView:
+    """The rules of an index that are in force here and now (a `RulesInForce`).
+
+    Args:
+        index: All rules of the thread.
+        surface: The run's surface.
+        agent_path: The agent, from the root.
+        run_id: The run.
+        now: The time.
+    """
+
+    __slots__ = ("_agent_path", "_index", "_now", "_run_id", "_surface")
+
+    def __init__(
+        self,
+        index: RuleIndex,
+        *,
+        surface: str,
+        agent_path: tuple[str, ...],
+        run_id: str,
+        now: datetime,
+    ) -> None:
+        self._index = index
+        self._surface, self._agent_path, self._run_id, self._now = surface, agent_path, run_id, now
+
+    def _reaches(self, rule: StandingRule) -> bool:
+        """Whether the rule is meant for this surface, agent and run."""
+        return (
+            rule.surface == self._surface
+            and rule.agent_path == self._agent_path
+            and (rule.scope != "run" or rule.run_id == self._run_id)
+        )
+
+    def _in_force(self, entry: ToolIdentity, arguments: Mapping[str, Any], effect: str) -> str | None:
+        for rule in self._index.matching(entry, arguments):
+            # A deny outlives a change of the tool: what a person forbade is not permitted by a new
+            # description. Only an allow dies with the definition that it was given for.
+            holds = effect == "deny" or rule.holds_for(entry)
+            if rule.effect == effect and holds and self._reaches(rule) and not rule.expired(self._now):
+                what = "any call of it" if rule.arguments is None else "exactly these arguments"
+                by = f" by {rule.created_by}" if rule.created_by else ""
+                return f"standing rule for {what}{by}, made {rule.created_at:%Y-%m-%d %H:%M} for this {rule.scope}"
+        return None
+
+    def denies(self, entry: ToolIdentity, arguments: Mapping[str, Any]) -> str | None:
+        """The reason of a standing deny that matches, or `None`."""
+        return self._in_force(entry, arguments, "deny") if self._index.rules else None
+
+    def allows(self, entry: ToolIdentity, arguments: Mapping[str, Any]) -> str | None:
+        """The reason of a standing allow that matches, or `None`."""
+        return self._in_force(entry, arguments, "allow") if self._index.rules else None
+
+    def void(self, entry: ToolIdentity, arguments: Mapping[str, Any]) -> str | None:
+        """Why an allow that was made for this call no longer holds, or `None` where there is none."""
+        for rule in self._index.matching(entry, arguments):
+            if rule.effect != "allow" or not self._reaches(rule):
+                continue
+            if rule.expired(self._now):
+                return f"a standing rule for it expired at {rule.expires_at:%Y-%m-%d %H:%M}"
+            if not rule.holds_for(entry):
+                changed = "tier" if rule.fingerprint == entry.fingerprint else "definition"
+                return f"a standing rule for it is void, because the tool's {changed} changed"
+        return None

@@ -1,0 +1,86 @@
+"""One core for sync and async: a flow is written once, as a generator of steps.
+
+A step is a function without arguments that does something outside the flow (call the model, run the
+tool, ask a heuristic, read the ledger) and may return an awaitable. `run_steps` drives a flow from
+synchronous code and `arun_steps` from asynchronous code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, TypeAlias, TypeVar
+
+__all__ = ["Step", "Steps", "arun_steps", "run_steps"]
+
+_T = TypeVar("_T")
+
+Step: TypeAlias = Callable[[], Any]
+Steps: TypeAlias = Generator[Step, Any, _T]
+
+
+def run_steps(flow: Steps[_T]) -> _T:
+    """Drive a flow to its end from synchronous code and return its value."""
+    try:
+        step = next(flow)
+        while True:
+            try:
+                value = step()
+                if inspect.isawaitable(value):
+                    value = _wait_for(value)
+            except BaseException as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(value)
+    except StopIteration as end:
+        result: _T = end.value
+        return result
+
+
+async def arun_steps(flow: Steps[_T]) -> _T:
+    """Drive a flow to its end from asynchronous code and return its value."""
+    try:
+        step = next(flow)
+        while True:
+            try:
+                value = step()
+                if inspect.isawaitable(value):
+                    value = await value
+            except BaseException as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(value)
+    except StopIteration as end:
+        result: _T = end.value
+        return result
+
+
+def _wait_for(awaitable: Awaitable[_T]) -> _T:
+    """Finish an awaitable from synchronous code, also where a loop runs in this thread already."""
+
+    async def finish() -> _T:
+        return await awaitable
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(finish())
+    outcome: list[_T] = []
+    failure: list[BaseException] = []
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            outcome.append(context.run(asyncio.run, finish()))
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=work, name="toolgate-heuristic")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]

@@ -1,0 +1,264 @@
+"""The effective arguments of a call: what validation makes of the model's words.
+
+The tool itself validates again when it runs. What a person is shown, what a rule remembers and what
+a deny matches must be the value that the tool will see, or `"5"` slips past a deny on `5`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, get_args, get_type_hints
+
+from langchain_core.tools import BaseTool, InjectedToolArg
+from pydantic import AliasChoices, BaseModel, ValidationError, create_model
+from pydantic.v1 import BaseModel as BaseModelV1
+from pydantic.v1 import ValidationError as ValidationErrorV1
+
+from toolgate_langchain.canonical import canonical_json, check_plain
+from toolgate_langchain.errors import InvalidArgumentsError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ArgumentSchema", "EffectiveArguments", "JsonSchemaValidator"]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveArguments:
+    """The arguments of one call as they are shown, matched, hashed and run."""
+
+    values: dict[str, Any]
+    """Plain JSON values."""
+
+    exact: bool = True
+    """Whether validating the values again gives the same. If not, the tool runs on the model's own
+    arguments, the request says so, and exact arguments cannot be remembered."""
+
+
+class _Validator(Protocol):
+    def __call__(self, arguments: dict[str, Any]) -> EffectiveArguments: ...
+
+
+class ArgumentSchema:
+    """How the arguments of one tool are validated, built once per tool.
+
+    Raises:
+        MissingExtraError: When built for a tool with a plain JSON Schema and jsonschema is not
+            installed; a schema that cannot be checked must not pass for one that was.
+        InvalidArgumentsError: When built for a tool whose JSON Schema is itself invalid.
+    """
+
+    def __init__(self, tool: BaseTool) -> None:
+        self._tool_name = tool.name
+        self._tool = tool
+        self.injected = _injected_names(tool)
+        schema = tool.args_schema
+        self._validate: _Validator
+        if schema is None:
+            self._validate = _as_given
+        elif isinstance(schema, dict):
+            self._validate = JsonSchemaValidator(schema)
+        elif issubclass(schema, BaseModelV1):
+            self._validate = _PydanticV1Validator(schema, self.injected)
+        else:
+            self._validate = _PydanticValidator(schema, self.injected)
+
+    @cached_property
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON Schema that the model is shown, without injected fields."""
+        schema = self._tool.tool_call_schema
+        if isinstance(schema, dict):
+            return schema
+        if issubclass(schema, BaseModelV1):
+            return schema.schema()
+        return schema.model_json_schema()
+
+    def effective(self, arguments: Any) -> EffectiveArguments:
+        """Validate the model's arguments as the tool will.
+
+        Args:
+            arguments: The `args` of a tool call, in whatever shape they arrived.
+
+        Raises:
+            InvalidArgumentsError: If they do not fit, name an injected field, or cannot be carried
+                exactly. The message is fit for the model.
+        """
+        if type(arguments) is not dict:
+            raise InvalidArgumentsError(f"the arguments are not an object but {type(arguments).__name__}")
+        check_plain(arguments)
+        supplied = self.injected.intersection(arguments)
+        if supplied:
+            raise InvalidArgumentsError(f"{', '.join(sorted(supplied))}: not yours to supply")
+        try:
+            return self._validate(arguments)
+        except InvalidArgumentsError:
+            raise
+        except Exception as error:  # a validator of the tool's own may raise anything
+            raise InvalidArgumentsError(f"the arguments could not be validated: {error}") from error
+
+
+def _as_given(arguments: dict[str, Any]) -> EffectiveArguments:
+    return EffectiveArguments(arguments)
+
+
+class JsonSchemaValidator:
+    """Checks values against a plain JSON Schema, which LangChain itself passes through unchecked."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        """Build the checker.
+
+        Raises:
+            MissingExtraError: If jsonschema is not installed.
+            InvalidArgumentsError: If the schema is not a valid one.
+        """
+        try:
+            from jsonschema import SchemaError
+            from jsonschema.validators import validator_for
+            from referencing import Registry
+        except ImportError as error:
+            raise MissingExtraError("Checking a plain JSON Schema", "jsonschema") from error
+        validator = validator_for(schema)
+        try:
+            validator.check_schema(dict(schema))
+        except SchemaError as error:
+            raise InvalidArgumentsError(f"not a valid JSON Schema: {error.message}") from error
+        # An empty registry: a schema that points elsewhere must not make this process fetch it.
+        self._validator = validator(schema, registry=Registry())
+
+    def __call__(self, arguments: dict[str, Any]) -> EffectiveArguments:
+        """Return the arguments unchanged.
+
+        Raises:
+            InvalidArgumentsError: With the first few faults and where they are.
+        """
+        faults = [
+            f"{'.'.join(str(step) for step in fault.absolute_path) or 'arguments'}: {fault.message[:300]}"
+            for _, fault in zip(range(5), self._validator.iter_errors(arguments), strict=False)
+        ]
+        if faults:
+            raise InvalidArgumentsError("; ".join(faults))
+        return EffectiveArguments(arguments)
+
+
+class _PydanticValidator:
+    """Validates with the tool's own model, its injected fields made optional and left out again."""
+
+    def __init__(self, schema: type[BaseModel], injected: frozenset[str]) -> None:
+        if not schema.__pydantic_complete__:
+            schema.model_rebuild()
+        # A subclass keeps validators, aliases, defaults and config; `tool_call_schema` drops some.
+        fields: Any = {name: (Any, None) for name in injected if name in schema.model_fields}
+        self._model = create_model(f"{schema.__name__}Call", __base__=schema, **fields) if fields else schema
+        self._injected, self._left_out = injected, set(injected)
+        self._keys = {name: self._input_key(name) for name in self._model.model_fields if name not in injected}
+        self._variadic = {"args", "kwargs"} & {
+            name for name, field in self._model.model_fields.items() if not field.is_required()
+        }
+
+    def _input_key(self, name: str) -> str:
+        """The key under which the tool's own validation accepts this field."""
+        field, config = self._model.model_fields[name], self._model.model_config
+        alias = field.validation_alias
+        if alias is None or config.get("populate_by_name") or config.get("validate_by_name"):
+            return name
+        if isinstance(alias, AliasChoices):
+            alias = next((choice for choice in alias.choices if isinstance(choice, str)), name)
+        return alias if isinstance(alias, str) else name
+
+    def __call__(self, arguments: dict[str, Any]) -> EffectiveArguments:
+        try:
+            first = self._model.model_validate(arguments)
+        except ValidationError as error:
+            raise InvalidArgumentsError(_in_words(error)) from error
+        values = arguments
+        try:
+            values = self._dump(first)
+            check_plain(values)
+            again = self._model.model_validate(values)
+            same = self._fields(again) == self._fields(first) and (
+                canonical_json(self._dump(again)) == canonical_json(values)
+            )
+        except Exception:  # the dump does not come back: secret types, one-way validators
+            same = False
+        return EffectiveArguments(values if same else arguments, exact=same)
+
+    def _dump(self, validated: BaseModel) -> dict[str, Any]:
+        dumped = self._dump_nested_by_alias(validated) if self._has_aliases else self._by_name(validated)
+        unset = self._variadic - validated.model_fields_set
+        return {self._keys.get(name, name): item for name, item in dumped.items() if name not in unset}
+
+    @cached_property
+    def _has_aliases(self) -> bool:
+        # Looked up in the compiled schema, so that aliases of nested models are seen as well.
+        return "alias" in str(self._model.__pydantic_core_schema__)
+
+    def _by_name(self, validated: BaseModel) -> dict[str, Any]:
+        return validated.model_dump(mode="json", exclude=self._left_out, warnings=False)
+
+    def _dump_nested_by_alias(self, validated: BaseModel) -> dict[str, Any]:
+        # Nested models are written by alias, which is how they are read; the outermost keys are
+        # put back to names, because a serialisation alias can differ from the validation alias.
+        by_alias = validated.model_dump(mode="json", by_alias=True, exclude=self._left_out, warnings=False)
+        return dict(zip(self._by_name(validated), by_alias.values(), strict=True))
+
+    def _fields(self, validated: BaseModel) -> tuple[dict[str, Any], dict[str, Any]]:
+        own = {name: item for name, item in validated.__dict__.items() if name not in self._injected}
+        return own, validated.__pydantic_extra__ or {}
+
+
+class _PydanticV1Validator:
+    """The same for models of pydantic's first version, which LangChain still accepts."""
+
+    def __init__(self, schema: type[BaseModelV1], injected: frozenset[str]) -> None:
+        self._model, self._injected = schema, injected
+
+    def __call__(self, arguments: dict[str, Any]) -> EffectiveArguments:
+        try:
+            self._model.parse_obj(arguments)
+        except ValidationErrorV1 as error:
+            raise InvalidArgumentsError(str(error)) from error
+        # That version has no dump to JSON values that its own validation is known to accept again.
+        return EffectiveArguments(arguments, exact=False)
+
+
+def _in_words(error: ValidationError) -> str:
+    """Pydantic's findings without the input values, which may be large or secret."""
+    findings = error.errors(include_url=False, include_input=False, include_context=False)
+    shown = [
+        f"{'.'.join(str(step) for step in finding['loc']) or 'arguments'}: {finding['msg']}" for finding in findings[:5]
+    ]
+    return "; ".join(shown)
+
+
+def _injected_names(tool: BaseTool) -> frozenset[str]:
+    """Names of the parameters that code fills in and the model must not."""
+    names: set[str] = set()
+    schema = tool.args_schema
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        offered = tool.tool_call_schema
+        if isinstance(offered, type) and issubclass(offered, BaseModel):
+            names |= set(schema.model_fields) - set(offered.model_fields)
+    function = getattr(tool, "func", None) or getattr(tool, "coroutine", None) or tool._run
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception:  # unresolvable annotations: the signature below still tells the names
+        hints = dict(inspect.getfullargspec(function).annotations)
+    names |= {name for name, hint in hints.items() if name != "return" and _is_injected(hint)}
+    return frozenset(names)
+
+
+def _is_injected(hint: Any) -> bool:
+    marks = get_args(hint)[1:] if hasattr(hint, "__metadata__") else ()
+    if any(
+        isinstance(mark, InjectedToolArg) or (isinstance(mark, type) and issubclass(mark, InjectedToolArg))
+        for mark in marks
+    ):
+        return True
+    # ToolRuntime and its kin are injected by their type alone; their base class is private.
+    kinds = [hint, getattr(hint, "__origin__", None), *get_args(hint)]
+    return any(
+        isinstance(kind, type) and any(base.__name__ == "_DirectlyInjectedToolArg" for base in kind.__mro__)
+        for kind in kinds
+    )

@@ -1,0 +1,188 @@
+"""A profile says what one tool is. It is data about the tool and decides nothing by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from langchain_core.tools import BaseTool
+from pydantic import ConfigDict, Strict, field_validator
+from pydantic.dataclasses import dataclass
+
+from toolgate_langchain.errors import CatalogError
+from toolgate_langchain.vocabulary import DataClass, Tier
+
+__all__ = ["METADATA_KEY", "STRICT", "ToolProfile", "profile_of", "tool_profile"]
+
+METADATA_KEY: Final = "toolgate"
+"""Where a profile travels on a LangChain tool: `tool.metadata["toolgate"]`."""
+
+STRICT: Final = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
+"""Models of this package do not guess: `"no"`, `0` and `None` are not booleans."""
+
+_FUNCTION_ATTRIBUTE: Final = "__toolgate_profile__"
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class ToolProfile:
+    """What one tool is.
+
+    Raises:
+        pydantic.ValidationError: (a `ValueError`) if a field has the wrong type.
+    """
+
+    tier: Annotated[Tier | None, Strict(False)] = None
+    """`None` means unclassified, which counts as consequential on every surface."""
+
+    groups: Annotated[frozenset[str], Strict(False)] = frozenset()
+    """Names of the groups that the tool belongs to; groups are switched and configured as a whole."""
+
+    admin_only: bool = False
+    """Only an administrator's run may use the tool."""
+
+    requires_approval: bool = False
+    """The explicit marker: a person is needed on every surface, whatever the tier."""
+
+    approval_when: Callable[[Mapping[str, Any]], bool] | None = None
+    """Called with the effective arguments of one call; exactly `True` asks for a person, and so
+    does raising or any answer that is not a bool. Must be pure."""
+
+    input_schema: Mapping[str, Any] | None = None
+    """A JSON Schema of fields that a person fills in before the tool runs (typed input)."""
+
+    data_class: Annotated[DataClass | None, Strict(False)] = None
+    """How sensitive the results are; undeclared counts as secret once zones are in use."""
+
+    idempotent: bool = False
+    """Running the same call twice does no more than running it once, so it may be repeated."""
+
+    standing: Literal["never", "arguments", "tool"] | None = None
+    """The widest "don't ask again" to offer. `None`: by tier, `"arguments"` for consequential and
+    unclassified tools and `"tool"` for the others."""
+
+    reason: str = ""
+    """Why the tool has this tier, in one line."""
+
+    @field_validator("groups")
+    @classmethod
+    def _named_groups(cls, groups: frozenset[str]) -> frozenset[str]:
+        if not all(groups):
+            raise ValueError("a group's name is empty")
+        return groups
+
+    @field_validator("input_schema")
+    @classmethod
+    def _form_like_schema(cls, schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        # A form needs named fields: without them nothing the person types could be told apart.
+        if schema is None:
+            return None
+        properties = schema.get("properties")
+        if schema.get("type") != "object" or not isinstance(properties, Mapping) or not properties:
+            raise ValueError('a typed-input schema must have "type": "object" and non-empty "properties"')
+        return schema
+
+    @property
+    def effective_tier(self) -> Tier:
+        """The tier, an unclassified tool counted as consequential."""
+        return Tier.CONSEQUENTIAL if self.tier is None else self.tier
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether running the same call again does no further harm."""
+        return self.idempotent or self.tier is Tier.READ_ONLY
+
+    @property
+    def widest_memory(self) -> Literal["never", "arguments", "tool"]:
+        """The widest "don't ask again" that may be offered for the tool."""
+        if self.standing is not None:
+            return self.standing
+        return "arguments" if self.effective_tier is Tier.CONSEQUENTIAL else "tool"
+
+    def without_tier(self) -> ToolProfile:
+        """The same restrictions with the classification taken away."""
+        return replace(self, tier=None, idempotent=False, standing=None)
+
+
+_T = TypeVar("_T", bound="BaseTool | Callable[..., Any]")
+
+
+def tool_profile(
+    *,
+    tier: Tier | None = None,
+    groups: frozenset[str] | set[str] = frozenset(),
+    admin_only: bool = False,
+    requires_approval: bool = False,
+    approval_when: Callable[[Mapping[str, Any]], bool] | None = None,
+    input_schema: Mapping[str, Any] | None = None,
+    data_class: DataClass | None = None,
+    idempotent: bool = False,
+    standing: Literal["never", "arguments", "tool"] | None = None,
+    reason: str = "",
+) -> Callable[[_T], _T]:
+    """Attach a `ToolProfile` to a tool or to the function that becomes one.
+
+    Works above and below LangChain's `@tool`. A tool is copied, so that the same tool can have
+    another profile elsewhere.
+
+    Args:
+        tier: See `ToolProfile`, as for all further arguments.
+        groups: Names of groups.
+        admin_only: Only an administrator's run may use the tool.
+        requires_approval: The explicit approval marker.
+        approval_when: A per-call predicate over the effective arguments.
+        input_schema: The schema of fields that a person fills in.
+        data_class: How sensitive results are.
+        idempotent: Whether a call may be repeated.
+        standing: The widest "don't ask again" to offer.
+        reason: Why the tool has this tier.
+
+    Raises:
+        pydantic.ValidationError: If a field has the wrong type.
+        CatalogError: If the decorated object is neither a tool nor a function.
+    """
+    profile = ToolProfile(
+        tier=tier,
+        groups=frozenset(groups) if isinstance(groups, set) else groups,
+        admin_only=admin_only,
+        requires_approval=requires_approval,
+        approval_when=approval_when,
+        input_schema=input_schema,
+        data_class=data_class,
+        idempotent=idempotent,
+        standing=standing,
+        reason=reason,
+    )
+
+    def attach(target: _T) -> _T:
+        if isinstance(target, BaseTool):
+            metadata = {**(target.metadata or {}), METADATA_KEY: profile}
+            return target.model_copy(update={"metadata": metadata})
+        if not callable(target):
+            raise CatalogError(f"tool_profile expects a tool or a function, not {target!r}")
+        setattr(target, _FUNCTION_ATTRIBUTE, profile)
+        return target
+
+    return attach
+
+
+def profile_of(tool: BaseTool) -> ToolProfile | None:
+    """Return the profile that a tool carries, or `None`.
+
+    Only a `ToolProfile` *instance* counts: a remote server can send a dict that looks like one, but
+    it cannot send a Python object.
+    """
+    carried = (tool.metadata or {}).get(METADATA_KEY)
+    if isinstance(carried, ToolProfile):
+        return carried
+    for attribute in ("func", "coroutine"):
+        marked = getattr(getattr(tool, attribute, None), _FUNCTION_ATTRIBUTE, None)
+        if isinstance(marked, ToolProfile):
+            return marked
+    return None
+
+
+def claims_profile(tool: BaseTool) -> bool:
+    """Whether the tool's metadata has our key with something that is not a profile."""
+    metadata = tool.metadata or {}
+    return METADATA_KEY in metadata and not isinstance(metadata[METADATA_KEY], ToolProfile)

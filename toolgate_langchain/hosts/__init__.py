@@ -1,0 +1,1 @@
+"""Where calls come from: what drives tool calls through the gate."""

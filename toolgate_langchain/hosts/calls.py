@@ -1,0 +1,105 @@
+"""Reading and repairing the tool calls of a model's message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langchain.agents.structured_output import AutoStrategy, ToolStrategy
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = [
+    "answered_after",
+    "last_ai_message",
+    "structured_output_names",
+    "with_fresh_ids",
+    "with_refused_invalid_calls",
+]
+
+
+def last_ai_message(messages: Sequence[BaseMessage]) -> AIMessage | None:
+    """The last message of the model, or `None`."""
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            return message
+    return None
+
+
+def answered_after(messages: Sequence[BaseMessage], message: AIMessage) -> set[str]:
+    """The ids of the calls of the last model message that have their tool message already."""
+    answered: set[str] = set()
+    for one in reversed(messages):
+        if one is message:
+            break
+        if isinstance(one, ToolMessage):
+            answered.add(one.tool_call_id)
+    return answered
+
+
+def with_fresh_ids(message: AIMessage, new_id: Callable[[], str]) -> AIMessage:
+    """The message with an id of its own and an id for every call that has none or repeats one.
+
+    Answers, results and grants are bound to call ids. A model that leaves them out, or uses one
+    twice in a turn, must not get one call's answer applied to another.
+
+    Returns:
+        The same object where nothing had to be changed.
+    """
+    seen: set[str] = set()
+    fresh: list[str] = []
+    for call in message.tool_calls:
+        given = call["id"]
+        kept = given if given and given not in seen else f"call_{new_id()}"
+        seen.add(kept)
+        fresh.append(kept)
+    changed = any(call["id"] != kept for call, kept in zip(message.tool_calls, fresh, strict=True))
+    if message.id and not changed:
+        return message
+    update: dict[str, Any] = {} if message.id else {"id": f"lc_{new_id()}"}
+    if changed:
+        update["tool_calls"] = [{**call, "id": kept} for call, kept in zip(message.tool_calls, fresh, strict=True)]
+        update["content"] = _content_with_ids(message.content, fresh)
+        # The provider's raw form still holds the old ids; converters prefer `tool_calls`.
+        update["additional_kwargs"] = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"}
+    return message.model_copy(update=update)
+
+
+def _content_with_ids(content: Any, ids: Sequence[str]) -> Any:
+    """Content blocks that repeat the calls (Anthropic's `tool_use`), in the same order, with the same ids."""
+    if not isinstance(content, list):
+        return content
+    remaining = iter(ids)
+    blocks = []
+    for block in content:
+        if isinstance(block, dict) and block.get("type") in ("tool_use", "tool_call"):
+            new = next(remaining, None)
+            blocks.append({**block, "id": new} if new is not None else block)
+        else:
+            blocks.append(block)
+    return blocks
+
+
+def with_refused_invalid_calls(message: AIMessage) -> list[BaseMessage]:
+    """A message whose only calls cannot be parsed, followed by an error result for each of them."""
+    results: list[BaseMessage] = []
+    calls = []
+    for position, call in enumerate(message.invalid_tool_calls):
+        call_id = call.get("id") or f"invalid_{message.id or 'call'}_{position}"
+        name = call.get("name") or "unknown"
+        calls.append({**call, "id": call_id, "name": name})
+        text = f"The call of {name!r} was not executed. Its arguments could not be read; write them as one JSON object."
+        results.append(ToolMessage(text, name=name, tool_call_id=call_id, status="error"))
+    return [message.model_copy(update={"invalid_tool_calls": calls}), *results]
+
+
+def structured_output_names(response_format: Any) -> frozenset[str]:
+    """The names of the pseudo-tools through which a model gives structured output; they are not tool calls."""
+    if response_format is None:
+        return frozenset()
+    if isinstance(response_format, AutoStrategy):
+        response_format = ToolStrategy(schema=response_format.schema)
+    if isinstance(response_format, ToolStrategy):
+        return frozenset(spec.name for spec in response_format.schema_specs)
+    return frozenset()

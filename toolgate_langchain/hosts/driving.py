@@ -1,0 +1,212 @@
+"""Driving a paused run: one answer at a time, or with an approver until the agent is done."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from langgraph.types import Command, Interrupt
+
+from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
+from toolgate_langchain.approvals.ledger import AnswerStatus
+from toolgate_langchain.approvals.request import ApprovalRequest, is_approval_interrupt
+from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
+from toolgate_langchain.errors import InvalidAnswerError
+
+if TYPE_CHECKING:
+    from toolgate_langchain.hosts.gate import ToolGate
+
+__all__ = [
+    "AnswerResult",
+    "Approver",
+    "DriveResult",
+    "adrive",
+    "answer_steps",
+    "drive",
+    "pending_requests",
+]
+
+Answered = Literal["accepted", "asked_again", "already_answered", "withdrawn", "too_late", "not_pending", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerResult:
+    """What became of one answer.
+
+    `accepted`: the run went on. `asked_again`: the answer could not be used and the request waits,
+    with what was wrong. `already_answered`, `too_late`, `not_pending`, `invalid`: nothing changed.
+    `withdrawn`: an approval that was not used yet was taken back.
+    """
+
+    status: Answered
+    detail: str = ""
+    output: Any = None
+    """What the agent returned, where the run went on."""
+
+
+class Approver(Protocol):
+    """Whoever answers requests: a person at a terminal, a page, a script in a test."""
+
+    def __call__(
+        self, request: ApprovalRequest, /
+    ) -> ApprovalAnswer | Mapping[str, Any] | Awaitable[ApprovalAnswer | Mapping[str, Any]]:
+        """Answer one request. The answer may leave out the request's id; it is filled in."""
+        ...
+
+
+ForeignHandler: TypeAlias = Callable[[Interrupt[Any]], Any]
+"""Answers an interrupt that is not the gate's; may return an awaitable."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriveResult:
+    """How a driven run stands."""
+
+    output: Any
+    """What the agent returned last."""
+    foreign: tuple[Interrupt[Any], ...] = ()
+    """Interrupts that are not the gate's and that nobody said how to answer; empty when done."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the agent ended."""
+        return not self.foreign
+
+
+def drive(
+    agent: Any,
+    input: Any,
+    config: Mapping[str, Any] | None = None,
+    *,
+    approver: Approver,
+    foreign: ForeignHandler | None = None,
+    context: Any = None,
+) -> DriveResult:
+    """Run an agent until it is done, asking an approver whenever the gate needs a person.
+
+    Args:
+        agent: A compiled agent.
+        input: The graph's input; `None` goes on with a run that is paused already.
+        config: The config with the thread.
+        approver: Answers requests.
+        foreign: Answers interrupts that are not the gate's; without it the run stops at one, and
+            the result lists it.
+        context: The run's context object, as for `invoke`.
+    """
+    return run_steps(_drive_steps(agent, input, config, approver, foreign, context, asynchronous=False))
+
+
+async def adrive(
+    agent: Any,
+    input: Any,
+    config: Mapping[str, Any] | None = None,
+    *,
+    approver: Approver,
+    foreign: ForeignHandler | None = None,
+    context: Any = None,
+) -> DriveResult:
+    """As `drive`, for asynchronous code; approver and foreign handler may be asynchronous too."""
+    return await arun_steps(_drive_steps(agent, input, config, approver, foreign, context, asynchronous=True))
+
+
+def pending_requests(interrupts: Any) -> list[tuple[str, ApprovalRequest]]:
+    """The gate's requests among interrupts, each with the id of its interrupt."""
+    return [
+        (one.id, ApprovalRequest.from_interrupt(one.value)) for one in interrupts if is_approval_interrupt(one.value)
+    ]
+
+
+def _drive_steps(
+    agent: Any,
+    input: Any,
+    config: Mapping[str, Any] | None,
+    approver: Approver,
+    foreign: ForeignHandler | None,
+    context: Any,
+    *,
+    asynchronous: bool,
+) -> Steps[DriveResult]:
+    invoke = agent.ainvoke if asynchronous else agent.invoke
+    options: dict[str, Any] = {} if context is None else {"context": context}
+    output: Any = None
+    if input is not None:
+        output = yield lambda: invoke(input, config, **options)
+    if not getattr(agent, "checkpointer", None):
+        return DriveResult(output)
+    while True:
+        snapshot = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
+        interrupts = tuple(snapshot.interrupts)
+        if not interrupts:
+            return DriveResult(output if output is not None else snapshot.values)
+        requests = pending_requests(interrupts)
+        if requests:
+            interrupt_id, request = requests[0]
+            given = yield partial(approver, request)
+            resume = {interrupt_id: _named(given, request)}
+        elif foreign is not None:
+            handler, first = foreign, interrupts[0]
+            value = yield partial(handler, first)
+            resume = {first.id: value}
+        else:
+            return DriveResult(output, interrupts)
+        output = yield partial(invoke, Command(resume=resume), config, **options)
+
+
+def _named(given: Any, request: ApprovalRequest) -> Any:
+    """The answer with the id of the request that it was given to. Whatever else it is, the queue judges."""
+    if isinstance(given, ApprovalAnswer):
+        given = given.to_json()
+    if isinstance(given, Mapping) and given.get("request_id") is None and "decisions" not in given:
+        return {**given, "request_id": request.request_id}
+    # LangGraph takes `None` for "no answer given" and would wait forever.
+    return {"type": None, "request_id": request.request_id} if given is None else given
+
+
+def answer_steps(
+    gate: ToolGate, agent: Any, config: Mapping[str, Any], answer: Any, *, asynchronous: bool
+) -> Steps[AnswerResult]:
+    """Answer one pending request: look at the state first, then resume.
+
+    A bare `Command(resume=...)` cannot promise that: sent to a finished thread it silently returns
+    the old state, and sent twice it can answer the next question.
+    """
+    try:
+        read = read_answer(answer)
+        if read.request_id is None:
+            raise InvalidAnswerError('the answer names no request: add "request_id"')
+    except InvalidAnswerError as error:
+        return AnswerResult("invalid", str(error))
+    wanted = read.request_id
+    snapshot = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
+    found = [(i, request) for i, request in pending_requests(snapshot.interrupts) if request.request_id == wanted]
+    if not found:
+        return (yield from _not_pending(gate, read))
+    interrupt_id, _ = found[0]
+    claimed = yield lambda: gate.ledger.claim(wanted)
+    if claimed is not True:
+        return AnswerResult("already_answered", f"request {wanted} is being answered")
+    try:
+        command: Command[Any] = Command(resume={interrupt_id: read.to_json()})
+        output = yield lambda: (agent.ainvoke if asynchronous else agent.invoke)(command, config)
+        after = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
+    finally:
+        yield lambda: gate.ledger.release(wanted)
+    still = [request for _, request in pending_requests(after.interrupts) if request.request_id == wanted]
+    if still:
+        return AnswerResult("asked_again", still[0].error, output)
+    return AnswerResult("accepted", output=output)
+
+
+def _not_pending(gate: ToolGate, answer: ApprovalAnswer) -> Steps[AnswerResult]:
+    wanted = str(answer.request_id)
+    recorded = yield lambda: gate.ledger.answer_to(wanted)
+    if recorded is None:
+        return AnswerResult("not_pending", f"request {wanted} is not pending on this thread")
+    status = yield lambda: gate.ledger.answer(wanted, answer)
+    if status is AnswerStatus.WITHDRAWN:
+        return AnswerResult("withdrawn", "the approval was taken back before it was used")
+    if status is AnswerStatus.TOO_LATE:
+        return AnswerResult("too_late", "the approval was used already")
+    return AnswerResult("already_answered", f"request {wanted} was answered with {recorded.type!r}")

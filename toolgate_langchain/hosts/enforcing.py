@@ -1,0 +1,337 @@
+"""The last step before a tool runs. It checks once more, claims the grant, and never asks.
+
+Whatever other middleware, a jump past the question, a cached reply or a forged message did before,
+this is the only way into a tool.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from langchain_core.messages import ToolCall, ToolMessage
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
+from langgraph.types import Command
+
+from toolgate_langchain.approvals.judge import call_digest
+from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
+from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest
+from toolgate_langchain.canonical import canonical_json, digest
+from toolgate_langchain.errors import NotPlainJsonError
+from toolgate_langchain.hosts.calls import last_ai_message
+from toolgate_langchain.hosts.record import CallOutcome
+from toolgate_langchain.hosts.refusal import edited_notice, refusal, refused, rejection, response
+from toolgate_langchain.hosts.run_state import CHANNELS, TURN, ParentRun, current_run
+from toolgate_langchain.policy.context import CallFacts, RunMemory
+from toolgate_langchain.policy.decide import ProposedCall, decide
+from toolgate_langchain.policy.decision import Code, Decision, Layer
+from toolgate_langchain.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware.types import ToolCallRequest
+
+    from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.catalog.entry import CatalogEntry
+    from toolgate_langchain.hosts.runs import AgentRuns
+
+__all__ = ["Enforcement"]
+
+logger = logging.getLogger("toolgate_langchain")
+
+_CODES_OF_START: Final = {
+    StartStatus.USED: Code.OUTCOME_UNKNOWN,
+    StartStatus.MISSING: Code.NOT_ON_RECORD,
+    StartStatus.WITHDRAWN: Code.WITHDRAWN,
+    StartStatus.MISMATCH: Code.CHANGED,
+}
+
+_PERSON: Final = "person"
+"""The layer that is shown where a person's answer decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One call at the last step."""
+
+    call: ToolCall
+    run: Run
+    message_id: str
+    turn: TurnRecord | None
+    record: CallRecord | None
+    entry: CatalogEntry | None
+
+
+class Enforcement:
+    """Checks calls for the last time, for one agent.
+
+    Args:
+        runs: The agent's runs.
+    """
+
+    def __init__(self, runs: AgentRuns) -> None:
+        self._runs, self._gate = runs, runs.gate
+
+    def tool_steps(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Steps[Any]:
+        """Let one call run, or give its refusal.
+
+        Args:
+            request: The call with its tool.
+            handler: Runs the tool.
+        """
+        attempt = self._attempt(request)
+        record = attempt.record
+        if record is not None and record.raw == raw_digest(attempt.call):
+            if record.outcome in ("rejected", "responded"):
+                self._tell(
+                    attempt,
+                    Decision(Verdict.DENY, record.code, record.reason, Layer.STANDING_DENIES),
+                )
+                return rejection(record) if record.outcome == "rejected" else response(record)
+            if record.outcome == "refused":
+                return self._refuse(
+                    attempt,
+                    Decision(Verdict.DENY, record.code, record.reason, _layer(record.layer)),
+                )
+        proposed = ProposedCall.of(attempt.call["name"], _arguments(attempt), attempt.entry)
+        decision = yield from self._decide(attempt, proposed, request.state)
+        if decision.verdict is Verdict.ALLOW:
+            decision = yield from self._claim(attempt, proposed, decision)
+        if decision.verdict is not Verdict.ALLOW:
+            yield from self._remember_change(attempt, decision)
+            return self._refuse(attempt, decision)
+        assert proposed.arguments is not None
+        values = proposed.arguments.values
+        self._tell(attempt, decision, values)
+        result = yield from self._start(
+            attempt, request.override(tool_call={**attempt.call, "args": dict(values)}), handler
+        )
+        return self._finished(attempt, result)
+
+    def _attempt(self, request: ToolCallRequest) -> _Attempt:
+        call, state = request.tool_call, request.state
+        run = self._runs.run_of(state, request.runtime)
+        message = last_ai_message(state["messages"])
+        message_id = "" if message is None else str(message.id)
+        turn = TurnRecord.from_json(state.get(TURN)) if state.get(TURN) else None
+        if turn is not None and turn.message_id != message_id:
+            turn = None
+        record = None if turn is None else turn.call(call["id"])
+        entry = None if request.tool is None else self._runs.meet(request.tool)
+        return _Attempt(call, run, message_id, turn, record, entry)
+
+    # --- the last check -----------------------------------------------------------------------
+
+    def _decide(self, attempt: _Attempt, proposed: ProposedCall, state: Mapping[str, Any]) -> Steps[Decision]:
+        """Judge the call once more, with the saved outcomes and today's rules, policies and configuration."""
+        run, record, entry = attempt.run, attempt.record, attempt.entry
+        if record is not None and record.raw != raw_digest(attempt.call):
+            return _denied(Code.CHANGED, "the call is not the one that was judged")
+        if record is not None and record.outcome == "":
+            return _denied(record.code, "it waits for a person and was not asked about")
+        index = yield from self._runs.index(state, run)
+        memory: RunMemory = yield lambda: self._gate.ledger.memory(run.id)
+        stopped = yield self._gate.ledger.stopped
+        facts = replace(CallFacts() if record is None else record.facts, stopped=stopped is not False)
+        person = record is not None and record.person_released
+        # What a person just approved is not held against what was rejected beside it.
+        known = RunMemory() if person else memory
+        rules = self._gate.judge.view(index, run)
+        decision = decide(proposed, run.context, self._gate.rulebook, rules, known, facts)
+        if decision.verdict is Verdict.DENY:
+            return decision
+        assert entry is not None
+        if decision.verdict is Verdict.ASK:
+            if not person:
+                return _denied(
+                    Code.CHANGED,
+                    f"it needs a person now and was not asked about: {decision.reason}",
+                )
+            assert record is not None
+            decision = replace(decision, verdict=Verdict.ALLOW, code=record.code, reason=record.reason)
+        return self._gate.judge.if_unattended(entry, decision, run)
+
+    def _claim(self, attempt: _Attempt, proposed: ProposedCall, decision: Decision) -> Steps[Decision]:
+        """Use the grant up, by compare-and-set, where the call may not be repeated or was asked about."""
+        entry, record, run = attempt.entry, attempt.record, attempt.run
+        assert entry is not None and proposed.arguments is not None
+        person = record is not None and record.person_released
+        if entry.repeatable and not person:
+            return decision
+        turn_id = "" if attempt.turn is None else attempt.turn.turn_id
+        bound = call_digest(run, entry, proposed.arguments.values, turn_id, str(attempt.call["id"]))
+        if record is not None and record.digest:
+            if bound != record.digest:
+                return _denied(
+                    Code.CHANGED,
+                    "the tool, its arguments or where it runs changed after it was judged",
+                )
+        elif record is not None:
+            # Edited in a process that had not met the tool: the grant was issued without a digest.
+            bound = ""
+        key = self._key(attempt)
+        start: StartStatus = yield lambda: self._gate.ledger.start(
+            key, bound, needs_grant=person, repeatable=entry.repeatable
+        )
+        if start in (StartStatus.STARTED, StartStatus.REENTERED):
+            return decision
+        return _denied(_CODES_OF_START[start], f"its grant is {start.value}")
+
+    @staticmethod
+    def _key(attempt: _Attempt) -> str:
+        """The id under which a start is recorded: the request's, or one derived from the place of the call."""
+        if attempt.record is not None:
+            return attempt.record.request_id
+        return digest("toolgate:unasked:1", attempt.run.id, attempt.message_id, attempt.call["id"])[:32]
+
+    # --- running ------------------------------------------------------------------------------
+
+    def _start(
+        self, attempt: _Attempt, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
+    ) -> Steps[Any]:
+        """Run the tool; an agent inside it shares the run."""
+        run, key = attempt.run, self._key(attempt)
+        ledger = self._gate.ledger
+        token = current_run.set(ParentRun(run.id, (*run.agent_path, attempt.call["name"])))
+        try:
+            result = yield lambda: handler(request)
+        except GraphInterrupt as pause:
+            if run.context.surface.attended:
+                yield lambda: ledger.end(key, GrantStatus.PAUSED)
+                raise
+            yield lambda: ledger.end(key, GrantStatus.FAILED)
+            reason = f"the tool wanted to pause, and nobody is there on surface {run.context.surface.name!r}: {pause}"
+            return self._refuse(attempt, _denied(Code.UNATTENDED, reason))
+        except GraphBubbleUp:
+            yield lambda: ledger.end(key, GrantStatus.FINISHED)
+            raise
+        except BaseException:
+            yield lambda: ledger.end(key, GrantStatus.FAILED)
+            raise
+        finally:
+            current_run.reset(token)
+        yield lambda: ledger.end(key, GrantStatus.FINISHED)
+        return result
+
+    def _finished(self, attempt: _Attempt, result: Any) -> Any:
+        if isinstance(result, list):
+            return [self._finished(attempt, one) for one in result]
+        record = attempt.record
+        if isinstance(result, Command) and (written := _channels_written(result)):
+            logger.error(
+                "tool %r tried to write the gate's state (%s); its result is dropped",
+                attempt.call["name"],
+                written,
+            )
+            text = "The tool ran, but its result was dropped: it tried to write state that is not its own."
+            return ToolMessage(
+                text,
+                name=attempt.call["name"],
+                tool_call_id=str(attempt.call["id"]),
+                status="error",
+            )
+        if record is not None and record.outcome == "edited":
+            return _with_notice(result, record)
+        return result
+
+    # --- saying so ----------------------------------------------------------------------------
+
+    def _refuse(self, attempt: _Attempt, decision: Decision) -> ToolMessage:
+        call, run, record = attempt.call, attempt.run, attempt.record
+        self._tell(attempt, decision)
+        loud = logging.WARNING if not run.context.surface.attended else logging.INFO
+        logger.log(
+            loud,
+            "refused %r on surface %r: %s (%s)",
+            call["name"],
+            run.context.surface.name,
+            decision.code,
+            decision.reason,
+        )
+        if record is not None and record.code == decision.code:
+            return refused(record)
+        # Derived from the place of the call, so that a replay cannot write two messages.
+        message_id = f"toolgate-{self._key(attempt)}"
+        return refusal(str(call["id"]), call["name"], decision.code, decision.reason, message_id=message_id)
+
+    def _remember_change(self, attempt: _Attempt, decision: Decision) -> Steps[None]:
+        """Keep both versions of a call that was refused as changed, to be shown when it is asked about again."""
+        if decision.code != Code.CHANGED:
+            return
+        record, name = attempt.record, attempt.call["name"]
+        judged = "" if record is None or not record.shown else f", and it had been judged with {record.shown}"
+        text = (
+            f"a call of it was refused as changed: it was about to run with {_readable(attempt.call['args'])}{judged}"
+        )
+        yield lambda: self._gate.ledger.note_change(attempt.run.id, name, text)
+
+    def _tell(self, attempt: _Attempt, decision: Decision, values: Mapping[str, Any] | None = None) -> None:
+        observer = self._gate.on_decision
+        if observer is None:
+            return
+        record = attempt.record
+        by_person = record is not None and record.outcome in (
+            "approved",
+            "edited",
+            "rejected",
+            "responded",
+        )
+        outcome = CallOutcome(
+            call_id=str(attempt.call["id"]),
+            name=attempt.call["name"],
+            arguments=values if values is not None else (record and record.arguments) or attempt.call["args"],
+            verdict=decision.verdict,
+            code=decision.code,
+            layer=_PERSON
+            if by_person and record is not None and decision.code == record.code
+            else decision.layer.value,
+            reason=decision.reason,
+            asked=by_person or (record is not None and record.code == Code.BAD_ANSWERS),
+            by=None if record is None else record.by,
+        )
+        try:
+            observer(outcome)
+        except Exception:
+            logger.exception("on_decision raised")
+
+
+def _arguments(attempt: _Attempt) -> Any:
+    """The saved effective arguments where there are some, else the model's own."""
+    record = attempt.record
+    return attempt.call["args"] if record is None or record.arguments is None else record.arguments
+
+
+def _denied(code: str, reason: str) -> Decision:
+    return Decision(Verdict.DENY, code, reason, Layer.IDENTITY)
+
+
+def _layer(name: str) -> Layer:
+    return next((layer for layer in Layer if layer.value == name), Layer.SURFACE)
+
+
+def _readable(arguments: Any) -> str:
+    try:
+        text = canonical_json(arguments)
+    except NotPlainJsonError:
+        return "arguments that cannot be written as JSON"
+    return text if len(text) <= 2_000 else f"{text[:2_000]}..."
+
+
+def _channels_written(command: Command[Any]) -> str:
+    update = command.update
+    keys = update.keys() if isinstance(update, Mapping) else [key for key, _ in update or () if isinstance(key, str)]
+    return ", ".join(sorted(CHANNELS.intersection(keys)))
+
+
+def _with_notice(result: Any, record: CallRecord) -> Any:
+    """Put what ran instead in front of the result of an edited call."""
+    if isinstance(result, Command) and isinstance(result.update, Mapping):
+        messages = [_with_notice(message, record) for message in result.update.get("messages", ())]
+        return replace(result, update={**result.update, "messages": messages} if messages else result.update)
+    if not isinstance(result, ToolMessage) or result.tool_call_id != record.call_id:
+        return result
+    notice = edited_notice(record)
+    if isinstance(result.content, str):
+        return result.model_copy(update={"content": notice + result.content})
+    return result.model_copy(update={"content": [{"type": "text", "text": notice}, *result.content]})

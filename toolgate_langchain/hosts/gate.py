@@ -1,0 +1,316 @@
+"""The gate: one object that holds what an operator configured, and answers for every call."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from toolgate_langchain.approvals.heuristics import Heuristic, check_heuristics
+from toolgate_langchain.approvals.judge import (
+    DEFAULT_MAX_AUTO_APPROVALS,
+    DEFAULT_MAX_REQUESTS,
+    TurnJudge,
+)
+from toolgate_langchain.approvals.ledger import InMemoryLedger, Ledger
+from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
+from toolgate_langchain.catalog.catalog import ToolCatalog
+from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.policy.approval_rule import ApprovalRule
+from toolgate_langchain.policy.caller import Caller, RunConfiguration
+from toolgate_langchain.policy.context import (
+    NO_RULES,
+    CallFacts,
+    RulesInForce,
+    RunContext,
+    RunMemory,
+    worst_zone,
+)
+from toolgate_langchain.policy.decide import ProposedCall, Rulebook, decide, explain
+from toolgate_langchain.policy.gates import OfferDecision, decide_offer, filter_offerable
+from toolgate_langchain.policy.surface import Surface
+from toolgate_langchain.policy.unattended import UnattendedToolFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from langchain.agents.middleware.types import AgentMiddleware
+    from langchain_core.messages import ToolCall
+
+    from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.queue import AnswerMode
+    from toolgate_langchain.hosts.driving import AnswerResult
+    from toolgate_langchain.hosts.record import Observer
+    from toolgate_langchain.policy.arguments import ArgumentPolicy
+    from toolgate_langchain.policy.decision import Decision
+    from toolgate_langchain.vocabulary import TrustZone
+
+__all__ = ["DEFAULT_SURFACES", "ToolGate"]
+
+DEFAULT_SURFACES = (Surface("chat"), Surface("cli"), Surface("cron", attended=False))
+"""The surfaces of a gate that names none."""
+
+
+class ToolGate:
+    """One gate for every tool call: what may be offered, what runs, what waits, what is refused.
+
+    Args:
+        catalog: The tools; left out, the agent's own tools are met at first sight.
+        surfaces: Where runs are driven from; left out, `chat` and `cli` (attended) and `cron`
+            (unattended), all with their defaults.
+        approval_rule: The single definition of "this needs a person".
+        argument_policies: Checks that see the arguments of each call, in order.
+        heuristics: Functions that may auto-approve one call, in order; the first `True` wins.
+        max_auto_approvals: Turns in a row that rules and heuristics may release unasked, at least 1.
+        max_requests_per_turn: Requests of one turn; calls beyond are refused. At least 1.
+        ledger: Where answers, grants and the memory of runs are kept.
+        answers: `"strict"`: an answer names its request. `"lenient"`, for screens that cannot:
+            an answer without an id goes to the pending request and carries no memory.
+        on_decision: Called with a `CallOutcome` for every call at its end. What it raises is logged.
+        clock: The time, with a time zone.
+        new_id: Gives random ids.
+
+    Raises:
+        ConfigurationError: (a `ValueError`) for duplicate surfaces, a cap below 1, or anything that
+            is not what it should be; the message names the argument.
+    """
+
+    def __init__(
+        self,
+        catalog: ToolCatalog | None = None,
+        surfaces: Sequence[Surface] = DEFAULT_SURFACES,
+        *,
+        approval_rule: ApprovalRule | None = None,
+        argument_policies: Sequence[ArgumentPolicy] = (),
+        heuristics: Sequence[Heuristic] = (),
+        max_auto_approvals: int = DEFAULT_MAX_AUTO_APPROVALS,
+        max_requests_per_turn: int = DEFAULT_MAX_REQUESTS,
+        ledger: Ledger | None = None,
+        answers: AnswerMode = "strict",
+        on_decision: Observer | None = None,
+        clock: Callable[[], datetime] | None = None,
+        new_id: Callable[[], str] | None = None,
+    ) -> None:
+        self.catalog = catalog if catalog is not None else ToolCatalog()
+        self.surfaces = _by_name(surfaces)
+        for name, value in (
+            ("max_auto_approvals", max_auto_approvals),
+            ("max_requests_per_turn", max_requests_per_turn),
+        ):
+            if type(value) is not int or value < 1:
+                raise ConfigurationError(f"{name} is {value!r}; it must be a whole number of at least 1")
+        if answers not in ("strict", "lenient"):
+            raise ConfigurationError(f"answers is {answers!r}; it must be 'strict' or 'lenient'")
+        for position, policy in enumerate(argument_policies):
+            if not callable(policy):
+                raise ConfigurationError(f"argument_policies[{position}] is {policy!r}, which cannot be called")
+        self.approval_rule = approval_rule if approval_rule is not None else ApprovalRule()
+        self.ledger: Ledger = ledger if ledger is not None else InMemoryLedger()
+        self.answers: AnswerMode = answers
+        self.on_decision = on_decision
+        self.rulebook = Rulebook(self.catalog, self.approval_rule, tuple(argument_policies))
+        self.judge = TurnJudge(
+            self.rulebook,
+            check_heuristics(heuristics),
+            self.ledger,
+            max_auto_approvals=max_auto_approvals,
+            max_requests=max_requests_per_turn,
+            clock=clock or (lambda: datetime.now(UTC)),
+            new_id=new_id or (lambda: secrets.token_hex(16)),
+        )
+
+    # --- what may take part -------------------------------------------------------------------
+
+    def surface(self, surface: str | Surface) -> Surface:
+        """The surface of a name.
+
+        Raises:
+            ConfigurationError: For a name that this gate does not have.
+        """
+        if isinstance(surface, Surface):
+            if self.surfaces.get(surface.name) != surface:
+                raise ConfigurationError(f"surface {surface.name!r} is not one of this gate; add it to `surfaces`")
+            return surface
+        found = self.surfaces.get(surface)
+        if found is None:
+            raise ConfigurationError(f"unknown surface {surface!r}; known: {', '.join(map(repr, self.surfaces))}")
+        return found
+
+    def context(
+        self,
+        surface: str | Surface,
+        *,
+        caller: Caller | None = None,
+        configuration: RunConfiguration | None = None,
+        zone: TrustZone | Sequence[TrustZone | None] | None = None,
+    ) -> RunContext:
+        """Where and for whom a run is driven, checked.
+
+        Args:
+            surface: A surface of this gate or its name.
+            caller: For whom; `None` is nobody, and nobody is not an administrator.
+            configuration: What the run may use; `None` restricts nothing.
+            zone: Where the run's models run, one or one per model; `None` leaves the zone gate off.
+
+        Raises:
+            ConfigurationError: For an unknown surface, a group that no tool is in, or a wrong type.
+        """
+        if caller is not None and not isinstance(caller, Caller):
+            raise ConfigurationError(f"caller is {caller!r}, which is not a Caller")
+        if configuration is not None and not isinstance(configuration, RunConfiguration):
+            raise ConfigurationError(f"configuration is {configuration!r}, which is not a RunConfiguration")
+        if configuration is not None and configuration.groups is not None:
+            known = self.catalog.groups()
+            if unknown := sorted(configuration.groups - known):
+                raise ConfigurationError(
+                    f"configuration.groups names {', '.join(map(repr, unknown))}, which no tool is in; "
+                    f"known groups: {', '.join(map(repr, sorted(known))) or 'none'}"
+                )
+        try:
+            worst = worst_zone(zone)
+        except TypeError as error:
+            raise ConfigurationError(str(error)) from error
+        return RunContext(self.surface(surface), caller, () if configuration is None else (configuration,), worst)
+
+    def decide_offer(self, name: str, *, surface: str | Surface, **where: Any) -> OfferDecision:
+        """Whether a tool may take part in a run, and the first gate that says no.
+
+        Args:
+            name: The tool.
+            surface: Where the run is driven from.
+            **where: `caller`, `configuration`, `zone`, as for `context`.
+        """
+        return decide_offer(self.catalog.get(name), self.context(surface, **where), self.catalog)
+
+    def filter_offerable(self, names: Sequence[str] | None, *, surface: str | Surface, **where: Any) -> list[str]:
+        """The names that may be offered, in their order; `None` requests all that is enabled.
+
+        Args:
+            names: What is requested.
+            surface: Where the run is driven from.
+            **where: `caller`, `configuration`, `zone`, as for `context`.
+        """
+        return filter_offerable(names, self.context(surface, **where), self.catalog)
+
+    def unattended_filter(self, surface: str | Surface) -> UnattendedToolFilter:
+        """The filter of tools that run without any human pause on a surface."""
+        return UnattendedToolFilter(self.approval_rule, self.catalog.get, self.surface(surface))
+
+    def unattended(self, names: Sequence[str], *, surface: str | Surface) -> list[str]:
+        """The names, in their order, that never pause a run on a surface."""
+        return self.unattended_filter(surface).unattended(names)
+
+    # --- one call -----------------------------------------------------------------------------
+
+    def decide(self, call: ToolCall | Mapping[str, Any], *, surface: str | Surface, **given: Any) -> Decision:
+        """Decide one call. Pure: nothing is asked, written or consumed.
+
+        Args:
+            call: A LangChain tool call; `name` and `args` are read.
+            surface: Where the run is driven from.
+            **given: `caller`, `configuration` and `zone` as for `context`; `rules` (standing rules,
+                or a `RulesInForce`), `memory` (`RunMemory`), `facts` (`CallFacts`), `now`,
+                `agent_path` and `run_id` for rules.
+        """
+        return decide(*self._question(call, surface, **given))
+
+    def explain(self, call: ToolCall | Mapping[str, Any], *, surface: str | Surface, **given: Any) -> Decision:
+        """Decide as `decide` does, with all nine rows in the trace.
+
+        Args:
+            call: A LangChain tool call.
+            surface: Where the run is driven from.
+            **given: As for `decide`.
+        """
+        return explain(*self._question(call, surface, **given))
+
+    def _question(
+        self,
+        call: ToolCall | Mapping[str, Any],
+        surface: str | Surface,
+        *,
+        rules: RulesInForce | Sequence[StandingRule] = (),
+        memory: RunMemory | None = None,
+        facts: CallFacts | None = None,
+        now: datetime | None = None,
+        agent_path: tuple[str, ...] = (),
+        run_id: str = "",
+        **where: Any,
+    ) -> tuple[ProposedCall, RunContext, Rulebook, RulesInForce, RunMemory, CallFacts]:
+        context = self.context(surface, **where)
+        if isinstance(rules, list | tuple):
+            index = RuleIndex(rules)
+            time = now or self.judge.clock()
+            view: RulesInForce = (
+                RuleView(
+                    index,
+                    surface=context.surface.name,
+                    agent_path=agent_path,
+                    run_id=run_id,
+                    now=time,
+                )
+                if rules
+                else NO_RULES
+            )
+        else:
+            view = rules  # type: ignore[assignment]  # whatever is no list of rules is a RulesInForce
+        proposed = ProposedCall.of(call["name"], call["args"], self.catalog.get(call["name"]))
+        return proposed, context, self.rulebook, view, memory or RunMemory(), facts or CallFacts()
+
+    # --- hosts --------------------------------------------------------------------------------
+
+    def around(self, others: Sequence[AgentMiddleware[Any, Any]], **options: Any) -> list[AgentMiddleware[Any, Any]]:
+        """Put the gate around other middleware: judge and ask outermost, enforce innermost.
+
+        What others rewrite, retry or cache is then judged as it will run, and nothing changes a
+        call after the last check.
+
+        Args:
+            others: The other middleware, in their order.
+            **options: As for `ToolGateMiddleware`.
+
+        Returns:
+            The list for `create_agent(middleware=...)`.
+        """
+        from toolgate_langchain.hosts.middleware import pair
+
+        outer, inner = pair(self, **options)
+        return [outer, *others, inner]
+
+    def answer(self, agent: Any, config: Mapping[str, Any], answer: ApprovalAnswer | Mapping[str, Any]) -> AnswerResult:
+        """Answer one pending request of an agent and let the run go on.
+
+        Args:
+            agent: The compiled agent.
+            config: The config with the thread.
+            answer: The answer; it must name its request.
+
+        Returns:
+            What became of the answer. An answer to anything that is not pending changes nothing.
+        """
+        from toolgate_langchain.approvals.steps import run_steps
+        from toolgate_langchain.hosts.driving import answer_steps
+
+        return run_steps(answer_steps(self, agent, config, answer, asynchronous=False))
+
+    def aanswer(
+        self, agent: Any, config: Mapping[str, Any], answer: ApprovalAnswer | Mapping[str, Any]
+    ) -> Awaitable[AnswerResult]:
+        """As `answer`, for asynchronous code."""
+        from toolgate_langchain.approvals.steps import arun_steps
+        from toolgate_langchain.hosts.driving import answer_steps
+
+        return arun_steps(answer_steps(self, agent, config, answer, asynchronous=True))
+
+
+def _by_name(surfaces: Sequence[Surface]) -> dict[str, Surface]:
+    by_name: dict[str, Surface] = {}
+    for surface in surfaces:
+        if not isinstance(surface, Surface):
+            raise ConfigurationError(f"surfaces holds {surface!r}, which is not a Surface")
+        if surface.name in by_name:
+            raise ConfigurationError(f"two surfaces are named {surface.name!r}; rename one")
+        by_name[surface.name] = surface
+    if not by_name:
+        raise ConfigurationError("surfaces is empty; a gate needs at least one")
+    return by_name

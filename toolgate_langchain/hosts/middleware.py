@@ -1,0 +1,261 @@
+"""`ToolGateMiddleware`: the gate in the loop of `langchain.agents.create_agent`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, Self, TypeVar
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+    ToolCallRequest,
+)
+from langgraph.types import Command, TracePolicy, omit_payload
+
+from toolgate_langchain.approvals.steps import arun_steps, run_steps
+from toolgate_langchain.hosts.enforcing import Enforcement
+from toolgate_langchain.hosts.gate import ToolGate
+from toolgate_langchain.hosts.offering import Offering
+from toolgate_langchain.hosts.runs import AgentRuns, Setting
+from toolgate_langchain.hosts.turns import Turns
+
+if TYPE_CHECKING:
+    from langchain_core.messages import ToolMessage
+    from langchain_core.tools import BaseTool
+    from langgraph.runtime import Runtime
+
+__all__ = ["ToolGateMiddleware", "ToolGateState", "pair"]
+
+_State = AgentState[Any]
+_Middleware = AgentMiddleware[Any, Any, Any]
+
+
+class ToolGateState(AgentState[Any]):
+    """The gate's private channels; input to the graph cannot set them."""
+
+    toolgate_run: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+    toolgate_turn: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+    toolgate_rules: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _cheap_to_trace(hook: _F) -> _F:
+    """Give a hook an explicit signature.
+
+    LangChain wraps each hook for tracing and asks for its signature on every call, also when
+    nothing is traced; working it out anew is most of what a hook costs.
+    """
+    hook.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("request", "handler")]
+    )
+    return hook
+
+
+class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Gates every tool call of an agent: offers, judges, asks, enforces.
+
+    With no arguments at all it is the safest gate: every tool is unclassified, every call is asked
+    about. On its own it belongs first in `create_agent(middleware=[...])`; among others that change
+    calls or add tools, use `gate.around([...])`.
+
+    Args:
+        gate: The gate; `None` makes one with defaults.
+        surface: Where the agent is driven from: a surface of the gate, its name, or a function of
+            the `Runtime` that gives one. Read once when a run starts, like all that follow.
+        caller: For whom: a `Caller`, `None`, or a function of the runtime.
+        configuration: What runs may use: a `RunConfiguration`, `None`, or a function of the runtime.
+        zone: Where the run's models run: a `TrustZone`, one per model, `None`, or a function of the
+            runtime.
+
+    Raises:
+        ConfigurationError: (a `ValueError`) when built, for a surface or group that does not exist.
+            An attended agent without a checkpointer fails at its first run, before the model is
+            called (`MissingCheckpointerError`).
+    """
+
+    state_schema = ToolGateState
+    # Spans keep their timing; the conversation is recorded by the model's own span already, and
+    # what the gate decided must not be readable wherever traces go.
+    trace_policy = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
+
+    def __new__(
+        cls,
+        gate: ToolGate | None = None,
+        *,
+        surface: Setting = "chat",
+        caller: Setting = None,
+        configuration: Setting = None,
+        zone: Setting = None,
+    ) -> Self:
+        """Make a middleware without the asking hook where nothing can ever be asked.
+
+        A hook that is there costs a step of the graph in every turn, and a checkpoint with it.
+        """
+        if cls is ToolGateMiddleware:
+            gate = gate or ToolGate()
+            runs = AgentRuns(gate, surface=surface, caller=caller, configuration=configuration, zone=zone)
+            if not runs.can_ask():
+                return super().__new__(_NeverAsks)  # type: ignore[return-value]
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        gate: ToolGate | None = None,
+        *,
+        surface: Setting = "chat",
+        caller: Setting = None,
+        configuration: Setting = None,
+        zone: Setting = None,
+    ) -> None:
+        super().__init__()
+        self.gate = gate or ToolGate()
+        self._work_with(AgentRuns(self.gate, surface=surface, caller=caller, configuration=configuration, zone=zone))
+        self.tools: list[BaseTool] = []
+        self._install_hooks()
+
+    def _install_hooks(self) -> None:
+        """Put functions with explicit signatures in place of the bound methods, which LangChain wraps."""
+        for name in ("wrap_model_call", "awrap_model_call", "wrap_tool_call", "awrap_tool_call"):
+            method = getattr(self, name)
+
+            def hook(request: Any, handler: Any, method: Any = method) -> Any:
+                return method(request, handler)
+
+            hook.__name__ = name
+            setattr(self, name, _cheap_to_trace(hook))
+
+    @property
+    def name(self) -> str:
+        """The name of the middleware, the same for each of its forms."""
+        return "ToolGateMiddleware"
+
+    def _work_with(self, runs: AgentRuns) -> None:
+        self._runs = runs
+        self._offering = Offering(runs)
+        self._turns = Turns(runs, self._offering)
+        self._enforcement = Enforcement(runs)
+
+    @property
+    def runs(self) -> AgentRuns:
+        """What is known of the agent's runs and tools."""
+        return self._runs
+
+    # --- LangChain's hooks --------------------------------------------------------------------
+
+    def before_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Close what is pending and start a run."""
+        return run_steps(self._runs.begin(state, runtime))
+
+    def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> Coroutine[Any, Any, dict[str, Any] | None]:
+        """As `before_agent`, for asynchronous runs."""
+        return arun_steps(self._runs.begin(state, runtime))
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> Any:
+        """Offer only what the gate offers, and judge the turn."""
+        return run_steps(self._turns.model_steps(request, handler, offer=True, judge=True))
+
+    def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> Coroutine[Any, Any, Any]:
+        """As `wrap_model_call`, for asynchronous runs."""
+        return arun_steps(self._turns.model_steps(request, handler, offer=True, judge=True))
+
+    def after_model(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Ask about the calls of the turn that need a person, one at a time."""
+        return run_steps(self._turns.ask_steps(state, runtime))
+
+    def aafter_model(self, state: _State, runtime: Runtime[Any]) -> Coroutine[Any, Any, dict[str, Any] | None]:
+        """As `after_model`, for asynchronous runs."""
+        return arun_steps(self._turns.ask_steps(state, runtime))
+
+    def wrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
+    ) -> ToolMessage | Command[Any]:
+        """Check one call for the last time and let it run, or give its refusal."""
+        result: ToolMessage | Command[Any] = run_steps(self._enforcement.tool_steps(request, handler))
+        return result
+
+    def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> Coroutine[Any, Any, ToolMessage | Command[Any]]:
+        """As `wrap_tool_call`, for asynchronous runs."""
+        return arun_steps(self._enforcement.tool_steps(request, handler))
+
+
+class _NeverAsks(ToolGateMiddleware):
+    """The form for agents that can never ask: LangChain does not see an `after_model` hook."""
+
+    after_model = AgentMiddleware.after_model
+    aafter_model = AgentMiddleware.aafter_model
+
+
+class _JudgeAndAsk(ToolGateMiddleware):
+    """The outer part of the pair: judges what all others made of the turn, and asks."""
+
+    wrap_tool_call = AgentMiddleware.wrap_tool_call
+    awrap_tool_call = AgentMiddleware.awrap_tool_call
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        """Judge the turn as it will run."""
+        return run_steps(self._turns.model_steps(request, handler, offer=False, judge=True))
+
+    def awrap_model_call(self, request: Any, handler: Any) -> Coroutine[Any, Any, Any]:
+        """As `wrap_model_call`, for asynchronous runs."""
+        return arun_steps(self._turns.model_steps(request, handler, offer=False, judge=True))
+
+
+class _JudgeOnly(_JudgeAndAsk):
+    """The outer part for agents that can never ask."""
+
+    after_model = AgentMiddleware.after_model
+    aafter_model = AgentMiddleware.aafter_model
+
+
+class _OfferAndEnforce(ToolGateMiddleware):
+    """The inner part of the pair: sees the tools that all others added, and is the last before a tool."""
+
+    before_agent = AgentMiddleware.before_agent
+    abefore_agent = AgentMiddleware.abefore_agent
+    after_model = AgentMiddleware.after_model
+    aafter_model = AgentMiddleware.aafter_model
+
+    @property
+    def name(self) -> str:
+        """The name of the inner part; LangChain wants each middleware to have its own."""
+        return "ToolGateMiddleware.enforce"
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        """Offer only what the gate offers."""
+        return handler(self._offering.offer(request))
+
+    def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        """As `wrap_model_call`, for asynchronous runs."""
+        return handler(self._offering.offer(request))
+
+
+def pair(gate: ToolGate, **options: Any) -> tuple[ToolGateMiddleware, ToolGateMiddleware]:
+    """The two parts of a gate that goes around other middleware; they share one agent's runs.
+
+    Args:
+        gate: The gate.
+        **options: As for `ToolGateMiddleware`.
+    """
+    inner = _OfferAndEnforce(gate, **options)
+    outer_kind = _JudgeAndAsk if inner.runs.can_ask() else _JudgeOnly
+    outer = outer_kind(gate, **options)
+    inner._work_with(outer.runs)
+    return outer, inner

@@ -1,0 +1,123 @@
+"""What is offered to the model: only what the gate offers, and on an unattended surface only what never pauses."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from toolgate_langchain.catalog.entry import CatalogEntry
+from toolgate_langchain.catalog.profile import ToolProfile
+from toolgate_langchain.errors import ToolGateWarning
+from toolgate_langchain.policy.gates import decide_offer
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware.types import ModelRequest
+    from langchain_core.tools import BaseTool
+
+    from toolgate_langchain.hosts.runs import AgentRuns
+    from toolgate_langchain.policy.context import RunContext
+
+__all__ = ["Offering"]
+
+_UNCLASSIFIED: Final = ToolProfile()
+
+
+class Offering:
+    """Filters the tools of model requests. What it worked out once it reuses while nothing changes.
+
+    Args:
+        runs: The agent's runs.
+    """
+
+    def __init__(self, runs: AgentRuns) -> None:
+        self._runs = runs
+        self._known: dict[RunContext, tuple[int, list[Any], list[Any]]] = {}
+        self._warned: set[str] = set()
+
+    def offer(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """Leave only those tools in a model request that the gate offers."""
+        tools = request.tools
+        if not tools:
+            return request
+        context, version = (
+            self._runs.run_of(request.state, request.runtime).context,
+            self._runs.gate.catalog.version,
+        )
+        known = self._known.get(context)
+        if (
+            known is not None
+            and known[0] == version
+            and len(known[1]) == len(tools)
+            and all(map(operator.is_, known[1], tools))
+        ):
+            offered = known[2]
+        else:
+            offered = self._offerable(tools, context)
+            if len(self._known) > 64:
+                self._known.clear()
+            self._known[context] = (version, list(tools), offered)
+        if len(offered) == len(tools) and all(map(operator.is_, offered, tools)):
+            return request
+        return request.override(tools=offered, tool_choice=_still_possible(request.tool_choice, offered))
+
+    def _offerable(self, tools: Sequence[BaseTool | dict[str, Any]], context: RunContext) -> list[Any]:
+        offered: list[tuple[str, Any]] = []
+        for tool in tools:
+            if isinstance(tool, dict):
+                name = _provider_tool_name(tool)
+                if self._provider_tool_offered(name, context):
+                    offered.append((name, tool))
+            elif self._tool_offered(self._runs.meet(tool), context):
+                offered.append((tool.name, tool))
+        requested = next((one.tools for one in context.configurations if one.tools is not None), None)
+        if requested is None:
+            return [tool for _, tool in offered]
+        by_name = dict(offered)
+        return [by_name[name] for name in dict.fromkeys(requested) if name in by_name]
+
+    def _tool_offered(self, entry: CatalogEntry, context: RunContext) -> bool:
+        if not decide_offer(entry, context, self._runs.gate.catalog).allowed:
+            return False
+        if context.surface.attended:
+            return True
+        return not self._runs.gate.approval_rule.need(entry, context.surface).needed
+
+    def _provider_tool_offered(self, name: str, context: RunContext) -> bool:
+        """A tool that the provider runs is never seen as a call, so it is gated where it is offered."""
+        entry = self._runs.gate.catalog.get(name) or CatalogEntry(name, _UNCLASSIFIED, first_sight=True)
+        offer = decide_offer(entry, context, self._runs.gate.catalog)
+        need = self._runs.gate.approval_rule.need(entry, context.surface)
+        if offer.allowed and not need.needed:
+            return True
+        why = need.reason if offer.allowed else offer.reason
+        if name not in self._warned:
+            self._warned.add(name)
+            warnings.warn(
+                f"the provider-side tool {name!r} is not offered: {why}. Nobody can be asked about a call that the "
+                f"provider makes; to offer it, register_provider_tool({name!r}, ToolProfile(tier=...)) with a tier "
+                "that its surface allows",
+                ToolGateWarning,
+                stacklevel=2,
+            )
+        return False
+
+
+def _provider_tool_name(tool: Mapping[str, Any]) -> str:
+    """The name of a tool given as a dict: its own, its function's, or else its type."""
+    function = tool.get("function")
+    named = tool.get("name") or (function.get("name") if isinstance(function, Mapping) else None) or tool.get("type")
+    return str(named or "")
+
+
+def _still_possible(choice: Any, offered: Sequence[Any]) -> Any:
+    """A forced tool choice, unless it names a tool that is no longer offered."""
+    named = choice
+    if isinstance(choice, Mapping):
+        function = choice.get("function")
+        named = choice.get("name") or (function.get("name") if isinstance(function, Mapping) else None)
+    if not isinstance(named, str) or named in ("auto", "any", "none", "required"):
+        return choice if offered else None
+    names = {_provider_tool_name(tool) if isinstance(tool, Mapping) else tool.name for tool in offered}
+    return choice if named in names else None

@@ -1,0 +1,72 @@
+"""What the model reads in place of a result: a code and a safe sentence, never the rules behind it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import ToolMessage
+
+from toolgate_langchain.canonical import canonical_json
+from toolgate_langchain.policy.decision import what_the_model_is_told
+
+if TYPE_CHECKING:
+    from toolgate_langchain.approvals.turn import CallRecord
+
+__all__ = ["edited_notice", "refusal", "rejection", "response"]
+
+
+def refusal(call_id: str, name: str, code: str, reason: str, *, message_id: str | None = None) -> ToolMessage:
+    """The result of a call that was not executed.
+
+    Args:
+        call_id: The call's id.
+        name: The tool's name as the model wrote it.
+        code: Why, as a code.
+        reason: Why, for operators; the model sees it only where the fault is in its own arguments.
+        message_id: An id derived from the request, so that a replay cannot write two messages.
+    """
+    text = f"The call of {name!r} was not executed. {what_the_model_is_told(code, reason)}"
+    return _message(call_id, name, text, code, status="error", message_id=message_id)
+
+
+def rejection(call: CallRecord) -> ToolMessage:
+    """The result of a call that a person rejected."""
+    if call.message:
+        text = f"A person rejected the call of {call.name!r}. Nothing was executed. The reason: {call.message}"
+    else:
+        text = f"A person rejected the call of {call.name!r}. Nothing was executed. Do not repeat this call."
+    return _message(call.call_id, call.name, text, call.code, status="error", message_id=_message_id(call))
+
+
+def response(call: CallRecord) -> ToolMessage:
+    """The result that a person wrote in place of the tool."""
+    text = f"The tool was not executed. A person answered in its place:\n{call.message}"
+    return _message(call.call_id, call.name, text, "responded", status="success", message_id=_message_id(call))
+
+
+def refused(call: CallRecord) -> ToolMessage:
+    """The result of a call whose record says that it is refused."""
+    return refusal(call.call_id, call.name, call.code, call.reason, message_id=_message_id(call))
+
+
+def edited_notice(call: CallRecord) -> str:
+    """What stands before the result of a call that a person edited."""
+    return (
+        f"A person replaced the arguments of this call before it ran. {call.name!r} ran with "
+        f"{canonical_json(call.arguments or {})} instead. Do not repeat your own version.\n\n"
+    )
+
+
+def _message_id(call: CallRecord) -> str:
+    return f"toolgate-{call.request_id}"
+
+
+def _message(call_id: str, name: str, text: str, code: str, *, status: Any, message_id: str | None) -> ToolMessage:
+    return ToolMessage(
+        text,
+        name=name,
+        tool_call_id=call_id,
+        status=status,
+        id=message_id,
+        artifact={"toolgate": {"code": code}},
+    )

@@ -1,0 +1,193 @@
+"""A turn of the model: judged as a whole when it arrives, then asked about, one call at a time."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from langgraph.types import Command, interrupt
+
+from toolgate_langchain.approvals.queue import ApprovalQueue
+from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, StandingRule
+from toolgate_langchain.approvals.turn import Run, TurnRecord, raw_digest
+from toolgate_langchain.hosts.calls import (
+    answered_after,
+    last_ai_message,
+    structured_output_names,
+    with_fresh_ids,
+    with_refused_invalid_calls,
+)
+from toolgate_langchain.hosts.run_state import RULES, TURN, read_rules, write_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from langgraph.runtime import Runtime
+
+    from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.hosts.offering import Offering
+    from toolgate_langchain.hosts.runs import AgentRuns
+
+__all__ = ["Turns"]
+
+_MAX_UNREADABLE_MESSAGES: Final = 6
+"""Messages of replies whose only calls cannot be parsed, with their error results, after which the
+turn ends as it is: three replies of one call each."""
+
+
+class Turns:
+    """Judges and asks for one agent.
+
+    Args:
+        runs: The agent's runs.
+        offering: What is offered to its model.
+    """
+
+    def __init__(self, runs: AgentRuns, offering: Offering) -> None:
+        self._runs, self._offering, self._gate = runs, offering, runs.gate
+
+    def model_steps(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Any],
+        *,
+        offer: bool,
+        judge: bool,
+    ) -> Steps[ModelResponse[Any] | ExtendedModelResponse[Any]]:
+        """Offer, let the model speak, and judge its turn as a whole.
+
+        Args:
+            request: The model request.
+            handler: Calls the model.
+            offer: Whether this part of the gate filters what is offered.
+            judge: Whether this part of the gate judges.
+        """
+        if offer:
+            request = self._offering.offer(request)
+        before: list[Any] = []
+        answer: ModelResponse[Any] = yield partial(handler, request)
+        if not judge:
+            return answer
+        message = last_ai_message(answer.result)
+        while message is not None and message.invalid_tool_calls and not message.tool_calls:
+            # Without this the agent would take a turn of unreadable calls for its final answer.
+            told = with_refused_invalid_calls(message)
+            before += told
+            if len(before) >= _MAX_UNREADABLE_MESSAGES:
+                return ModelResponse(result=before, structured_response=answer.structured_response)
+            request = request.override(messages=[*request.messages, *told])  # type: ignore[list-item]
+            answer = yield partial(handler, request)
+            message = last_ai_message(answer.result)
+        if message is None or not message.tool_calls:
+            return _with_before(answer, before)
+        judged = yield from self._judge_message(request, answer, message)
+        if isinstance(judged, ExtendedModelResponse):
+            return ExtendedModelResponse(_with_before(judged.model_response, before), judged.command)
+        return _with_before(judged, before)
+
+    def _judge_message(
+        self, request: ModelRequest[Any], answer: ModelResponse[Any], message: AIMessage
+    ) -> Steps[ModelResponse[Any] | ExtendedModelResponse[Any]]:
+        fresh = with_fresh_ids(message, self._gate.judge.new_id)
+        if fresh is not message:
+            result = [fresh if one is message else one for one in answer.result]
+            answer = ModelResponse(result=result, structured_response=answer.structured_response)
+        calls = self._calls_to_judge(fresh, answer.result, request.response_format)
+        if not calls:
+            return answer
+        run = self._runs.run_of(request.state, request.runtime)
+        index = yield from self._runs.index(request.state, run)
+        turn = yield from self._gate.judge.judge(
+            run,
+            str(fresh.id),
+            calls,
+            self._runs.find,
+            index,
+            messages=request.messages,
+            state=request.state,
+        )
+        if not any(call.needs_person or call.predicate is not None for call in turn.calls):
+            # Nothing to remember: the same judgement is made again where the call runs.
+            return answer
+        return ExtendedModelResponse(answer, Command(update={TURN: turn.to_json()}))
+
+    @staticmethod
+    def _calls_to_judge(message: AIMessage, result: Sequence[BaseMessage], response_format: Any) -> list[ToolCall]:
+        """The tool calls of a message without the pseudo-calls that carry structured output."""
+        pseudo = structured_output_names(response_format)
+        answered = {one.tool_call_id for one in result if isinstance(one, ToolMessage)}
+        return [call for call in message.tool_calls if call["name"] not in pseudo and call["id"] not in answered]
+
+    # --- asking -------------------------------------------------------------------------------
+
+    def ask_steps(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Steps[dict[str, Any] | None]:
+        """Ask about the calls of the turn that need a person, one at a time."""
+        message = last_ai_message(state["messages"])
+        if message is None or not message.tool_calls:
+            return None
+        turn = TurnRecord.from_json(state.get(TURN)) if state.get(TURN) else None
+        run = self._runs.run_of(state, runtime)
+        saved = turn is not None and turn.message_id == message.id
+        if saved and turn is not None and turn.settled and all(_unchanged(turn, call) for call in message.tool_calls):
+            return None
+        answered = answered_after(state["messages"], message)
+        open_calls = [call for call in message.tool_calls if call["id"] not in answered]
+        late = [call for call in open_calls if not (saved and turn is not None and _unchanged(turn, call))]
+        if late:
+            turn = yield from self._judge_late(state, run, message, late, turn if saved else None)
+        if turn is None or turn.settled:
+            return None
+        queue = ApprovalQueue(self._gate.judge, run, turn, message.tool_calls, self._runs.find, self._gate.answers)
+        yield from queue.ask_all(interrupt)
+        update: dict[str, Any] = {TURN: turn.to_json()}
+        if queue.new_rules:
+            update.update((yield from self._new_rules(state, run, queue.new_rules)))
+        return update
+
+    def _judge_late(
+        self,
+        state: Mapping[str, Any],
+        run: Run,
+        message: AIMessage,
+        late: Sequence[ToolCall],
+        turn: TurnRecord | None,
+    ) -> Steps[TurnRecord | None]:
+        """Judge calls that have no saved verdict, as after another middleware replaced the message."""
+        known = [call for call in late if self._runs.find(call["name"]) is not None]
+        if not known:
+            return turn
+        index = yield from self._runs.index(state, run)
+        judged = yield from self._gate.judge.judge(run, str(message.id), known, self._runs.find, index, late=True)
+        if judged.settled:
+            # None of them needs to be asked about; they are judged once more where they run.
+            return turn
+        if turn is None:
+            return judged
+        replaced = {call.call_id for call in judged.calls}
+        turn.calls = [call for call in turn.calls if call.call_id not in replaced] + judged.calls
+        turn.settled = False
+        return turn
+
+    def _new_rules(self, state: Mapping[str, Any], run: Run, new: Sequence[StandingRule]) -> Steps[dict[str, Any]]:
+        """Take new rules into the state, as far as there is room; the ledger has them all already."""
+        saved = read_rules(state.get(RULES))
+        merged = RuleIndex((*saved, *new)).rules
+        kept = merged[:MAX_RULES_IN_STATE]
+        moved = [rule for rule in new if rule in kept]
+        if moved and run.thread_id is not None:
+            yield lambda: self._gate.ledger.drop_thread_rules(str(run.thread_id), moved)
+        return {RULES: write_rules(kept)} if kept != saved else {}
+
+
+def _unchanged(turn: TurnRecord, call: ToolCall) -> bool:
+    """Whether a call is still the one that was judged."""
+    record = turn.call(call["id"])
+    return record is not None and record.raw == raw_digest(call)
+
+
+def _with_before(answer: ModelResponse[Any], before: Sequence[BaseMessage]) -> ModelResponse[Any]:
+    if not before:
+        return answer
+    return ModelResponse(result=[*before, *answer.result], structured_response=answer.structured_response)

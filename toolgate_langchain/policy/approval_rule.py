@@ -1,0 +1,106 @@
+"""The single definition of "this needs a person". Everything else asks this rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic.dataclasses import dataclass
+
+from toolgate_langchain.catalog.profile import STRICT
+from toolgate_langchain.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolgate_langchain.catalog.entry import CatalogEntry
+    from toolgate_langchain.policy.surface import Surface
+
+__all__ = ["ApprovalNeed", "ApprovalRule"]
+
+
+class ApprovalNeed:
+    """Whether a call needs a person, and why."""
+
+    __slots__ = ("needed", "reason", "typed_input")
+
+    def __init__(self, *, needed: bool, reason: str, typed_input: bool = False) -> None:
+        self.needed = needed
+        self.reason = reason
+        self.typed_input = typed_input
+
+    def __repr__(self) -> str:
+        return f"ApprovalNeed(needed={self.needed}, reason={self.reason!r})"
+
+
+@dataclass(frozen=True, config=STRICT)
+class ApprovalRule:
+    """The single definition of "this needs a person".
+
+    Args:
+        undeclared_remote: What holds for a remote tool that its operator did not declare:
+            `"unclassified"` judges it as an unclassified tool; `"exempt"` lets it run unasked.
+    """
+
+    undeclared_remote: Literal["unclassified", "exempt"] = "unclassified"
+
+    def need(
+        self,
+        entry: CatalogEntry | None,
+        surface: Surface,
+        arguments: Mapping[str, Any] | None = None,
+        predicate: bool | None = None,
+    ) -> ApprovalNeed:
+        """Say whether a person is needed, and why. The first line that applies decides.
+
+        Args:
+            entry: The tool; `None` for an unknown name, which always needs a person.
+            surface: Where the run is driven from.
+            arguments: The effective arguments of one call; `None` asks about the tool as such.
+            predicate: The saved outcome of the per-call predicate, where it was asked before.
+        """
+        if entry is None:
+            return ApprovalNeed(needed=True, reason="the tool is unknown")
+        profile = entry.profile
+        if profile.input_schema is not None:
+            return ApprovalNeed(needed=True, reason="a person fills in its input", typed_input=True)
+        if profile.requires_approval:
+            return ApprovalNeed(needed=True, reason="it is marked as requiring approval")
+        if profile.approval_when is not None:
+            if arguments is None:
+                return ApprovalNeed(needed=True, reason="whether it needs approval depends on its arguments")
+            if predicate is None:
+                predicate = ask_predicate(entry, arguments)
+            if predicate:
+                return ApprovalNeed(needed=True, reason="its own predicate asks for approval of these arguments")
+        if entry.server is not None:
+            declared = entry.declared
+            if declared is not None:
+                said = "requires" if declared else "does not require"
+                return ApprovalNeed(needed=declared, reason=f"its operator declared that it {said} approval")
+            if self.undeclared_remote == "exempt":
+                return ApprovalNeed(needed=False, reason="it is remote and undeclared, which is exempt here")
+            answer = surface.answer(None)
+            return ApprovalNeed(
+                needed=answer is not Verdict.ALLOW,
+                reason=f"it is remote and undeclared, which surface {surface.name!r} answers with {answer.value!r}",
+            )
+        answer = surface.answer(entry.tier)
+        tier = "unclassified" if entry.tier is None else entry.tier.value
+        return ApprovalNeed(
+            needed=answer is not Verdict.ALLOW,
+            reason=f"surface {surface.name!r} answers {answer.value!r} for {tier} tools",
+        )
+
+
+def ask_predicate(entry: CatalogEntry, arguments: Mapping[str, Any]) -> bool | None:
+    """Ask the profile's per-call predicate; `None` where it has none.
+
+    Exactly `False` is a no. Raising, or any answer that is not a bool, calls for a person.
+    """
+    predicate = entry.profile.approval_when
+    if predicate is None:
+        return None
+    try:
+        return predicate(arguments) is not False
+    except Exception:
+        return True

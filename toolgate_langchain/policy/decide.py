@@ -1,0 +1,283 @@
+"""How one call is decided: nine rows, asked in order.
+
+A row that denies ends it; the first row that allows ends it; strictness, never specificity, breaks
+ties. The function is pure: what needs I/O or a clock is obtained by the hosts and handed in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from toolgate_langchain.canonical import digest
+from toolgate_langchain.catalog.arguments import EffectiveArguments
+from toolgate_langchain.errors import InvalidArgumentsError
+from toolgate_langchain.policy.arguments import ArgumentPolicy, ArgumentView, ask_policy
+from toolgate_langchain.policy.decision import Code, Decision, Layer, TraceRow
+from toolgate_langchain.policy.gates import decide_offer
+from toolgate_langchain.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from toolgate_langchain.catalog.catalog import ToolCatalog
+    from toolgate_langchain.catalog.entry import CatalogEntry
+    from toolgate_langchain.policy.approval_rule import ApprovalRule
+    from toolgate_langchain.policy.context import CallFacts, RulesInForce, RunContext, RunMemory
+
+__all__ = ["REJECTIONS_PER_TOOL", "ProposedCall", "Rulebook", "call_key", "decide", "explain"]
+
+REJECTIONS_PER_TOOL: Final = 3
+"""After a person rejected a tool this often in one run, it is refused for the rest of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedCall:
+    """One tool call with what is known of its tool and its arguments."""
+
+    name: str
+    entry: CatalogEntry | None
+    arguments: EffectiveArguments | None
+    """`None` where the arguments do not fit; then `fault` says why."""
+    fault: str = ""
+
+    @classmethod
+    def of(cls, name: str, arguments: Any, entry: CatalogEntry | None) -> ProposedCall:
+        """Validate the model's arguments as the tool will, keeping the fault instead of raising."""
+        if entry is None:
+            return cls(name, None, None)
+        try:
+            schema = entry.arguments
+            if schema is None:
+                return cls(name, entry, EffectiveArguments(arguments if type(arguments) is dict else {}))
+            return cls(name, entry, schema.effective(arguments))
+        except InvalidArgumentsError as error:
+            return cls(name, entry, None, str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """What an operator configured: everything a decision depends on that no run changes."""
+
+    catalog: ToolCatalog
+    approval_rule: ApprovalRule
+    argument_policies: tuple[ArgumentPolicy, ...] = ()
+
+
+def call_key(entry: CatalogEntry, arguments: Mapping[str, Any]) -> str:
+    """The key of "this very call": the tool, where it comes from, and its exact arguments."""
+    return digest("toolgate:call:1", entry.name, entry.origin, arguments)
+
+
+def decide(
+    call: ProposedCall,
+    context: RunContext,
+    rulebook: Rulebook,
+    rules: RulesInForce,
+    memory: RunMemory,
+    facts: CallFacts,
+) -> Decision:
+    """Decide one call. Stops at the row that decides; the trace holds that row alone."""
+    for row, must_ask, needs_person in _rows(call, context, rulebook, rules, memory, facts):
+        if row.decided:
+            assert row.verdict is not None
+            return Decision(row.verdict, row.code, row.reason, row.layer, (row,), must_ask, needs_person)
+    raise AssertionError("the last row always decides")  # pragma: no cover
+
+
+def explain(
+    call: ProposedCall,
+    context: RunContext,
+    rulebook: Rulebook,
+    rules: RulesInForce,
+    memory: RunMemory,
+    facts: CallFacts,
+) -> Decision:
+    """Decide one call as `decide` does, with all nine rows in the trace."""
+    trace: list[TraceRow] = []
+    decision: Decision | None = None
+    for row, must_ask, needs_person in _rows(call, context, rulebook, rules, memory, facts):
+        trace.append(row)
+        if row.decided:
+            assert row.verdict is not None
+            decision = Decision(row.verdict, row.code, row.reason, row.layer, (), must_ask, needs_person)
+            break
+    assert decision is not None
+    reached = {row.layer for row in trace}
+    trace += [TraceRow(layer, None, "", "not reached") for layer in Layer if layer not in reached]
+    return Decision(
+        decision.verdict,
+        decision.code,
+        decision.reason,
+        decision.layer,
+        tuple(trace),
+        decision.must_ask,
+        decision.needs_person,
+    )
+
+
+def _rows(
+    call: ProposedCall,
+    context: RunContext,
+    rulebook: Rulebook,
+    rules: RulesInForce,
+    memory: RunMemory,
+    facts: CallFacts,
+) -> Iterator[tuple[TraceRow, bool, bool]]:
+    """The rows in order, each with whether a person must be asked, and is needed, as far as known."""
+    # 0 - switch
+    if facts.stopped:
+        yield _denied(Layer.SWITCH, Code.STOPPED, "all releases are stopped"), False, False
+        return
+    yield _passed(Layer.SWITCH, "releases are not stopped"), False, False
+
+    # 1 - identity
+    entry, arguments = call.entry, call.arguments
+    if entry is None:
+        yield (
+            _denied(Layer.IDENTITY, Code.UNKNOWN_TOOL, f"{call.name!r} is not a tool of this agent"),
+            False,
+            False,
+        )
+        return
+    if arguments is None:
+        yield _denied(Layer.IDENTITY, Code.INVALID_ARGUMENTS, call.fault), False, False
+        return
+    yield _passed(Layer.IDENTITY, "a tool of this agent, and its arguments fit"), False, False
+
+    # 2 - gates
+    offer = decide_offer(entry, context, rulebook.catalog)
+    if not offer.allowed:
+        yield _denied(Layer.GATES, offer.code, offer.reason), False, False
+        return
+    yield _passed(Layer.GATES, "it may take part in this run"), False, False
+
+    # 3 - argument policies
+    must_ask, asked_because = False, ""
+    for policy in rulebook.argument_policies:
+        answer = ask_policy(
+            policy,
+            ArgumentView(call.name, arguments.values, entry, context.surface, context.caller),
+        )
+        if answer.verdict is Verdict.DENY:
+            yield (
+                _denied(Layer.ARGUMENT_POLICIES, Code.ARGUMENT_POLICY, answer.reason),
+                must_ask,
+                must_ask,
+            )
+            return
+        if answer.verdict is Verdict.ASK and not must_ask:
+            must_ask, asked_because = True, answer.reason
+    yield (
+        _passed(Layer.ARGUMENT_POLICIES, asked_because or "no objection", must_ask),
+        must_ask,
+        must_ask,
+    )
+
+    # 4 - standing denies
+    denied = _standing_deny(entry, arguments.values, rules, memory)
+    if denied is not None:
+        yield _denied(Layer.STANDING_DENIES, *denied), must_ask, must_ask
+        return
+    yield (
+        _passed(Layer.STANDING_DENIES, "nobody said never, nor rejected it in this run"),
+        must_ask,
+        must_ask,
+    )
+
+    # 5 - approval rule
+    need = rulebook.approval_rule.need(entry, context.surface, arguments.values, facts.predicate)
+    if not need.needed and not must_ask:
+        yield (
+            TraceRow(Layer.APPROVAL_RULE, Verdict.ALLOW, Code.NOT_REQUIRED, need.reason, decided=True),
+            False,
+            False,
+        )
+        return
+    why = need.reason if need.needed else asked_because
+    yield _passed(Layer.APPROVAL_RULE, why, asks=True), must_ask, True
+
+    # 6 - standing allows, and 7 - heuristics, which the same things keep from releasing
+    barred = _barred(facts, must_ask=must_ask, typed_input=need.typed_input)
+    allowed = None if barred else rules.allows(entry, arguments.values)
+    if allowed is not None:
+        yield (
+            TraceRow(Layer.STANDING_ALLOWS, Verdict.ALLOW, Code.STANDING_RULE, allowed, decided=True),
+            must_ask,
+            True,
+        )
+        return
+    yield _passed(Layer.STANDING_ALLOWS, barred or "no rule matches"), must_ask, True
+    if facts.heuristic is not None and not barred:
+        reason = f"heuristic {facts.heuristic!r} said yes"
+        yield (
+            TraceRow(
+                Layer.HEURISTICS,
+                Verdict.ALLOW,
+                f"heuristic:{facts.heuristic}",
+                reason,
+                decided=True,
+            ),
+            must_ask,
+            True,
+        )
+        return
+    unheard = "none said yes" if facts.heuristics_run else "heuristics not run"
+    yield _passed(Layer.HEURISTICS, barred or unheard), must_ask, True
+
+    # 8 - surface
+    if context.surface.attended:
+        code = Code.INPUT_REQUIRED if need.typed_input else Code.APPROVAL_REQUIRED
+        yield TraceRow(Layer.SURFACE, Verdict.ASK, code, why, decided=True), must_ask, True
+    else:
+        reason = f"nobody is there on surface {context.surface.name!r}: {why}"
+        yield _denied(Layer.SURFACE, Code.UNATTENDED, reason), must_ask, True
+
+
+def _standing_deny(
+    entry: CatalogEntry, arguments: Mapping[str, Any], rules: RulesInForce, memory: RunMemory
+) -> tuple[str, str] | None:
+    if (reason := rules.denies(entry, arguments)) is not None:
+        return Code.STANDING_DENY, reason
+    if memory.rejected or memory.replaced:
+        key = call_key(entry, arguments)
+        if key in memory.rejected:
+            return Code.REJECTED, "a person rejected this very call in this run"
+        if key in memory.replaced:
+            return Code.REPLACED, "a person replaced this very call by another in this run"
+    if (count := memory.rejections.get(entry.name, 0)) >= REJECTIONS_PER_TOOL:
+        return Code.REJECTED_TOOL, f"people rejected this tool {count} times in this run"
+    return None
+
+
+def _barred(facts: CallFacts, *, must_ask: bool, typed_input: bool) -> str:
+    """Why neither a rule nor a heuristic may release the call; empty where they may."""
+    if must_ask:
+        return "an argument policy says that a person must see it"
+    if typed_input:
+        return "only a person can fill in its input"
+    if facts.warnings:
+        return "it is shown with warnings"
+    if facts.variant:
+        return "it is a variant of a call that was rejected"
+    if facts.at_cap:
+        return "the run has used up its auto-approved turns"
+    return ""
+
+
+def _passed(layer: Layer, reason: str, asks: bool = False) -> TraceRow:
+    return TraceRow(layer, Verdict.ASK if asks else None, "", reason)
+
+
+def _denied(layer: Layer, code: str, reason: str) -> TraceRow:
+    return TraceRow(layer, Verdict.DENY, code, reason, decided=True)
+
+
+def check_names(kind: str, given: Sequence[str], known: Sequence[str]) -> str:
+    """Say which of the given names are unknown; empty where all are known."""
+    unknown = [name for name in given if name not in known]
+    return (
+        f"unknown {kind} {', '.join(map(repr, unknown))}; known: {', '.join(map(repr, known)) or 'none'}"
+        if unknown
+        else ""
+    )

@@ -1,0 +1,5 @@
+"""A console approver."""
+
+
+class ConsoleApprover:
+    """Asks in a terminal."""
