@@ -1,0 +1,221 @@
+"""What tests share: a model with an exact script, tools that count their runs, and short builders.
+
+The only fake is the model's words. Agents, graphs, checkpointers and tools are real.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from pydantic import Field, PrivateAttr
+
+from toolgate_langchain import ToolGate, ToolGateMiddleware, ToolProfile, tool_profile
+from toolgate_langchain.approvals.request import ApprovalRequest
+from toolgate_langchain.hosts.driving import pending_requests
+
+Turn = AIMessage | Callable[[list[BaseMessage]], AIMessage]
+
+
+class ScriptedModel(BaseChatModel):
+    """Says its script, one turn a call, and keeps what it was shown and offered.
+
+    A turn may be a function of the messages. After the script it says "done".
+    """
+
+    script: list[Any] = Field(default_factory=list)
+    _seen: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
+    _offered: list[list[str]] = PrivateAttr(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    @property
+    def seen(self) -> list[list[BaseMessage]]:
+        """The messages of each call."""
+        return self._seen
+
+    @property
+    def offered(self) -> list[list[str]]:
+        """The names of the tools that were bound, each time tools were bound."""
+        return self._offered
+
+    def bind_tools(self, tools: Sequence[Any], **_: Any) -> Any:
+        self._offered.append([tool["type"] if isinstance(tool, dict) else tool.name for tool in tools])
+        return self
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **_: Any,
+    ) -> ChatResult:
+        turn = self.script[len(self._seen)] if len(self._seen) < len(self.script) else AIMessage("done")
+        self._seen.append(list(messages))
+        message = turn(list(messages)) if callable(turn) else turn.model_copy(deep=True)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+_ids = count(1)
+
+
+def call(name: str, call_id: str | None = "", /, **args: Any) -> ToolCall:
+    """A tool call; an id is made up where none is given (pass `None` for a call without one)."""
+    return ToolCall(name=name, args=args, id=f"c{next(_ids)}" if call_id == "" else call_id, type="tool_call")
+
+
+def says(*calls: ToolCall, text: str = "") -> AIMessage:
+    """A turn of the model that makes calls."""
+    return AIMessage(text, tool_calls=list(calls))
+
+
+@dataclass
+class Recorder:
+    """Tools that note each of their runs."""
+
+    runs: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def tool(self, name: str, profile: ToolProfile | None = None, *, schema: Any = None) -> BaseTool:
+        """A tool that takes anything (or what `schema` says), notes its run and returns `ran NAME`."""
+
+        def run(**kwargs: Any) -> str:
+            self.runs.append((name, kwargs))
+            return f"ran {name}"
+
+        async def arun(**kwargs: Any) -> str:
+            return run(**kwargs)
+
+        made = StructuredTool(
+            name=name,
+            description=f"The tool {name}.",
+            func=run,
+            coroutine=arun,
+            args_schema=schema if schema is not None else {"type": "object", "properties": {}},
+        )
+        return made if profile is None else with_profile(made, profile)
+
+    def count(self, name: str) -> int:
+        """How often a tool ran."""
+        return sum(1 for ran, _ in self.runs if ran == name)
+
+    @property
+    def names(self) -> list[str]:
+        """The tools that ran, in order."""
+        return [name for name, _ in self.runs]
+
+
+def with_profile(tool: BaseTool, profile: ToolProfile) -> BaseTool:
+    """A copy of a tool that carries a profile."""
+    return tool.model_copy(update={"metadata": {**(tool.metadata or {}), "toolgate": profile}})
+
+
+@dataclass
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    now: datetime = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **by: float) -> None:
+        """Move it, as `timedelta` takes it."""
+        self.now += timedelta(**by)
+
+
+@dataclass
+class Chat:
+    """An agent on one thread, driven answer by answer."""
+
+    agent: Any
+    model: ScriptedModel
+    gate: ToolGate
+    thread: str = "thread"
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"configurable": {"thread_id": self.thread}}
+
+    def say(self, text: str = "go") -> dict[str, Any]:
+        """Send a message of the user."""
+        result: dict[str, Any] = self.agent.invoke({"messages": [HumanMessage(text)]}, self.config)
+        return result
+
+    def resume(self, value: Any) -> dict[str, Any]:
+        """Resume with a raw value, as a screen would."""
+        result: dict[str, Any] = self.agent.invoke(Command(resume=value), self.config)
+        return result
+
+    def answer(self, kind: str = "approve", **more: Any) -> dict[str, Any]:
+        """Answer the pending request in the right shape."""
+        return self.resume({"type": kind, "request_id": self.request.request_id, **more})
+
+    @property
+    def requests(self) -> list[ApprovalRequest]:
+        """The requests that are pending."""
+        return [request for _, request in pending_requests(self.agent.get_state(self.config).interrupts)]
+
+    @property
+    def request(self) -> ApprovalRequest:
+        """The one request that is pending."""
+        (request,) = self.requests
+        return request
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        """The history of the thread."""
+        messages: list[BaseMessage] = self.agent.get_state(self.config).values["messages"]
+        return messages
+
+    @property
+    def results(self) -> list[ToolMessage]:
+        """All tool messages of the history."""
+        return [message for message in self.messages if isinstance(message, ToolMessage)]
+
+    def result(self, call_id: str) -> str:
+        """The text of the one tool message of a call."""
+        (message,) = [message for message in self.results if message.tool_call_id == call_id]
+        return str(message.content)
+
+
+def chat(
+    script: Iterable[Turn],
+    tools: Sequence[BaseTool],
+    *,
+    gate: ToolGate | None = None,
+    middleware: Sequence[Any] | None = None,
+    checkpointer: Any = None,
+    thread: str = "thread",
+    agent: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Chat:
+    """A real agent behind the gate, with a scripted model.
+
+    `options` go to `ToolGateMiddleware`, `agent` to `create_agent`.
+    """
+    model = ScriptedModel(script=list(script))
+    gate = gate or ToolGate()
+    made = create_agent(
+        model,
+        list(tools),
+        middleware=list(middleware) if middleware is not None else [ToolGateMiddleware(gate, **options)],
+        checkpointer=checkpointer or InMemorySaver(),
+        **(agent or {}),
+    )
+    return Chat(made, model, gate, thread)
+
+
+__all__ = ["Chat", "Clock", "Recorder", "ScriptedModel", "call", "chat", "says", "tool_profile", "with_profile"]
