@@ -111,7 +111,7 @@ class TurnJudge:
         messages: Sequence[BaseMessage] = (),
         state: Mapping[str, Any] | None = None,
         late: bool = False,
-    ) -> Steps[TurnRecord]:
+    ) -> Steps[TurnRecord | None]:
         """Judge all calls of a turn, each once.
 
         Args:
@@ -124,6 +124,10 @@ class TurnJudge:
             state: The agent's state, for heuristics.
             late: Whether the calls appeared without a saved verdict. They are then judged without
                 heuristics, and their ids are derived, so that a replay makes the same ones.
+
+        Returns:
+            What to save; `None` where no call needed a person and none has a predicate, so that the
+            same judgement can be made again where the call runs.
 
         Raises:
             HeuristicError: If a heuristic raises; nothing of the turn is saved then.
@@ -139,8 +143,7 @@ class TurnJudge:
             messages=messages,
             state=state or {},
         )
-        turn_id = digest("toolgate:turn:1", run.id, message_id)[:32] if late else self.new_id()
-        turn = TurnRecord(turn_id=turn_id, run_id=run.id, message_id=message_id)
+        judged: list[tuple[ToolCall, ProposedCall, CallFacts, Decision]] = []
         asked = 0
         for call in calls:
             proposed = ProposedCall.of(call["name"], call["args"], find(call["name"]))
@@ -148,24 +151,26 @@ class TurnJudge:
             if decision.verdict is Verdict.ASK:
                 asked += 1
                 if asked > self.max_requests:
-                    reason = f"more than {self.max_requests} calls of this turn need a person"
-                    decision = Decision(
-                        Verdict.DENY,
-                        Code.TOO_MANY_REQUESTS,
-                        reason,
-                        Layer.SURFACE,
-                        needs_person=True,
-                    )
+                    decision = self._too_many()
+            judged.append((call, proposed, facts, decision))
+        if not any(decision.needs_person or facts.predicate is not None for _, _, facts, decision in judged):
+            return None
+        turn_id = digest("toolgate:turn:1", run.id, message_id)[:32] if late else self.new_id()
+        turn = TurnRecord(turn_id=turn_id, run_id=run.id, message_id=message_id, settled=asked == 0)
+        for call, proposed, facts, decision in judged:
             record = self._record(call, proposed, facts, decision, about, turn_id, late=late)
             if decision.verdict is Verdict.ASK:
                 record.shown = canonical_json(proposed.arguments.values if proposed.arguments else None)[:2_000]
                 record.notes = yield from self._notes(proposed, about, index)
             turn.calls.append(record)
-        turn.settled = asked == 0
         auto_approved = any(call.needs_person and call.verdict is Verdict.ALLOW for call in turn.calls)
         if auto_approved and not asked:
             yield lambda: self.ledger.note_auto_approved(run.id, turn_id)
         return turn
+
+    def _too_many(self) -> Decision:
+        reason = f"more than {self.max_requests} calls of this turn need a person"
+        return Decision(Verdict.DENY, Code.TOO_MANY_REQUESTS, reason, Layer.SURFACE, needs_person=True)
 
     def _judge_one(
         self, call: ToolCall, proposed: ProposedCall, about: _Judging, *, heuristics: bool

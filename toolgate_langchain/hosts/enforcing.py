@@ -20,6 +20,7 @@ from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest
 from toolgate_langchain.canonical import canonical_json, digest
 from toolgate_langchain.errors import NotPlainJsonError
+from toolgate_langchain.hosts._langgraph import check_innermost
 from toolgate_langchain.hosts.calls import last_ai_message
 from toolgate_langchain.hosts.record import CallOutcome
 from toolgate_langchain.hosts.refusal import edited_notice, refusal, refused, rejection, response
@@ -80,6 +81,7 @@ class Enforcement:
             request: The call with its tool.
             handler: Runs the tool.
         """
+        check_innermost(handler)
         attempt = self._attempt(request)
         record = attempt.record
         if record is not None and record.raw == raw_digest(attempt.call):
@@ -118,7 +120,9 @@ class Enforcement:
         if turn is not None and turn.message_id != message_id:
             turn = None
         record = None if turn is None else turn.call(call["id"])
-        entry = None if request.tool is None else self._runs.meet(request.tool)
+        tool = request.tool
+        # A tool that another middleware put under this name is not the tool that was judged.
+        entry = None if tool is None or tool.name != call["name"] else self._runs.meet(tool)
         return _Attempt(call, run, message_id, turn, record, entry)
 
     # --- the last check -----------------------------------------------------------------------

@@ -61,8 +61,9 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     """Gates every tool call of an agent: offers, judges, asks, enforces.
 
     With no arguments at all it is the safest gate: every tool is unclassified, every call is asked
-    about. On its own it belongs first in `create_agent(middleware=[...])`; among others that change
-    calls or add tools, use `gate.around([...])`.
+    about. On its own it belongs last in `create_agent(middleware=[...])`; among others that change
+    calls, retry or add tools, use `gate.around([...])`. Middleware that wraps tool calls and stands
+    behind the gate fails the first tool call with an error that says so.
 
     Args:
         gate: The gate; `None` makes one with defaults.

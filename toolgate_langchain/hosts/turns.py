@@ -108,8 +108,7 @@ class Turns:
             messages=request.messages,
             state=request.state,
         )
-        if not any(call.needs_person or call.predicate is not None for call in turn.calls):
-            # Nothing to remember: the same judgement is made again where the call runs.
+        if turn is None:
             return answer
         return ExtendedModelResponse(answer, Command(update={TURN: turn.to_json()}))
 
@@ -160,7 +159,7 @@ class Turns:
             return turn
         index = yield from self._runs.index(state, run)
         judged = yield from self._gate.judge.judge(run, str(message.id), known, self._runs.find, index, late=True)
-        if judged.settled:
+        if judged is None or judged.settled:
             # None of them needs to be asked about; they are judged once more where they run.
             return turn
         if turn is None:
