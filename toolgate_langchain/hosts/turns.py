@@ -97,6 +97,9 @@ class Turns:
         calls = self._calls_to_judge(fresh, answer.result, request.response_format)
         if not calls:
             return answer
+        if any(self._runs.find(call["name"]) is None for call in calls):
+            # A reply from a cache in between: what is offered was not worked out in this process yet.
+            self._runs.meet_all([tool for tool in request.tools if not isinstance(tool, dict)])
         run = self._runs.run_of(request.state, request.runtime)
         index = yield from self._runs.index(request.state, run)
         turn = yield from self._gate.judge.judge(
