@@ -5,6 +5,7 @@ The only fake is the model's words. Agents, graphs, checkpointers and tools are 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -144,6 +145,8 @@ class Chat:
     model: ScriptedModel
     gate: ToolGate
     thread: str = "thread"
+    asynchronous: bool = False
+    """Whether the agent is driven by `ainvoke`."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -151,12 +154,19 @@ class Chat:
 
     def say(self, text: str = "go") -> dict[str, Any]:
         """Send a message of the user."""
-        result: dict[str, Any] = self.agent.invoke({"messages": [HumanMessage(text)]}, self.config)
-        return result
+        return self.invoke({"messages": [HumanMessage(text)]})
 
     def resume(self, value: Any) -> dict[str, Any]:
         """Resume with a raw value, as a screen would."""
-        result: dict[str, Any] = self.agent.invoke(Command(resume=value), self.config)
+        return self.invoke(Command(resume=value))
+
+    def invoke(self, value: Any) -> dict[str, Any]:
+        """Give the agent an input, synchronously or not."""
+        result: dict[str, Any]
+        if self.asynchronous:
+            result = asyncio.run(self.agent.ainvoke(value, self.config))
+        else:
+            result = self.agent.invoke(value, self.config)
         return result
 
     def answer(self, kind: str = "approve", **more: Any) -> dict[str, Any]:
@@ -200,6 +210,7 @@ def chat(
     checkpointer: Any = None,
     thread: str = "thread",
     agent: Mapping[str, Any] | None = None,
+    asynchronous: bool = False,
     **options: Any,
 ) -> Chat:
     """A real agent behind the gate, with a scripted model.
@@ -215,7 +226,7 @@ def chat(
         checkpointer=checkpointer or InMemorySaver(),
         **(agent or {}),
     )
-    return Chat(made, model, gate, thread)
+    return Chat(made, model, gate, thread, asynchronous)
 
 
 __all__ = ["Chat", "Clock", "Recorder", "ScriptedModel", "call", "chat", "says", "tool_profile", "with_profile"]
