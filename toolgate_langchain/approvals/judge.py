@@ -111,6 +111,7 @@ class TurnJudge:
         messages: Sequence[BaseMessage] = (),
         state: Mapping[str, Any] | None = None,
         late: bool = False,
+        save: bool = False,
     ) -> Steps[TurnRecord | None]:
         """Judge all calls of a turn, each once.
 
@@ -124,6 +125,8 @@ class TurnJudge:
             state: The agent's state, for heuristics.
             late: Whether the calls appeared without a saved verdict. They are then judged without
                 heuristics, and their ids are derived, so that a replay makes the same ones.
+
+            save: Whether to make a record even where nothing must be remembered.
 
         Returns:
             What to save; `None` where no call needed a person and none has a predicate, so that the
@@ -153,7 +156,8 @@ class TurnJudge:
                 if asked > self.max_requests:
                     decision = self._too_many()
             judged.append((call, proposed, facts, decision))
-        if not any(decision.needs_person or facts.predicate is not None for _, _, facts, decision in judged):
+        needed = any(decision.needs_person or facts.predicate is not None for _, _, facts, decision in judged)
+        if not needed and not save:
             return None
         turn_id = digest("toolgate:turn:1", run.id, message_id)[:32] if late else self.new_id()
         turn = TurnRecord(turn_id=turn_id, run_id=run.id, message_id=message_id, settled=asked == 0)

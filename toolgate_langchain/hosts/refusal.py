@@ -12,7 +12,7 @@ from toolgate_langchain.policy.decision import what_the_model_is_told
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.turn import CallRecord
 
-__all__ = ["edited_notice", "refusal", "rejection", "response"]
+__all__ = ["edited_notice", "refusal", "refused", "rejection", "response"]
 
 
 def refusal(call_id: str, name: str, code: str, reason: str, *, message_id: str | None = None) -> ToolMessage:

@@ -19,10 +19,11 @@ from toolgate_langchain.hosts.calls import (
     with_fresh_ids,
     with_refused_invalid_calls,
 )
+from toolgate_langchain.hosts.refusal import refused, rejection
 from toolgate_langchain.hosts.run_state import RULES, TURN, read_rules, write_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from langgraph.runtime import Runtime
 
@@ -110,10 +111,30 @@ class Turns:
             index,
             messages=request.messages,
             state=request.state,
+            save=any(self._returns_directly(call["name"]) for call in calls),
         )
         if turn is None:
             return answer
+        if refusals := self._refused_early(turn, ()):
+            answer = ModelResponse(result=[*answer.result, *refusals], structured_response=answer.structured_response)
         return ExtendedModelResponse(answer, Command(update={TURN: turn.to_json()}))
+
+    def _returns_directly(self, name: str) -> bool:
+        entry = self._runs.find(name)
+        return entry is not None and entry.tool is not None and entry.tool.return_direct
+
+    def _refused_early(self, turn: TurnRecord, answered: Container[str]) -> list[ToolMessage]:
+        """Refusals of calls whose tool ends the run with its result.
+
+        Given where the tool runs, such a refusal would end the run and the model would never hear it.
+        """
+        return [
+            rejection(call) if call.outcome == "rejected" else refused(call)
+            for call in turn.calls
+            if call.outcome in ("rejected", "refused")
+            and call.call_id not in answered
+            and self._returns_directly(call.name)
+        ]
 
     @staticmethod
     def _calls_to_judge(message: AIMessage, result: Sequence[BaseMessage], response_format: Any) -> list[ToolCall]:
@@ -131,19 +152,22 @@ class Turns:
             return None
         turn = TurnRecord.from_json(state.get(TURN)) if state.get(TURN) else None
         run = self._runs.run_of(state, runtime)
-        saved = turn is not None and turn.message_id == message.id
-        if saved and turn is not None and turn.settled and all(_unchanged(turn, call) for call in message.tool_calls):
+        if turn is not None and turn.message_id != message.id:
+            turn = None
+        if turn is not None and turn.settled and all(_unchanged(turn, call) for call in message.tool_calls):
             return None
         answered = answered_after(state["messages"], message)
         open_calls = [call for call in message.tool_calls if call["id"] not in answered]
-        late = [call for call in open_calls if not (saved and turn is not None and _unchanged(turn, call))]
+        late = [call for call in open_calls if turn is None or not _unchanged(turn, call)]
         if late:
-            turn = yield from self._judge_late(state, run, message, late, turn if saved else None)
+            turn = yield from self._judge_late(state, run, message, late, turn)
         if turn is None or turn.settled:
             return None
         queue = ApprovalQueue(self._gate.judge, run, turn, message.tool_calls, self._runs.find, self._gate.answers)
         yield from queue.ask_all(interrupt)
         update: dict[str, Any] = {TURN: turn.to_json()}
+        if refusals := self._refused_early(turn, answered):
+            update["messages"] = refusals
         if queue.new_rules:
             update.update((yield from self._new_rules(state, run, queue.new_rules)))
         return update
