@@ -105,7 +105,7 @@ class Ledger(Protocol):
         ...
 
     def answer(self, request_id: str, answer: ApprovalAnswer) -> Maybe[AnswerStatus]:
-        """Record the first answer to a request; a rejection withdraws an unused approval."""
+        """Record the first answer to a request; a rejection withdraws an unused approval and the rules it made."""
         ...
 
     def answer_to(self, request_id: str) -> Maybe[ApprovalAnswer | None]:
@@ -296,6 +296,8 @@ class InMemoryLedger:
             self._answers[request_id] = answer
             if grant is not None:
                 grant.status = GrantStatus.WITHDRAWN
+            for thread_id, rules in self._rules.items():
+                self._rules[thread_id] = [rule for rule in rules if rule.request_id != request_id]
             return AnswerStatus.WITHDRAWN
 
     def answer_to(self, request_id: str) -> ApprovalAnswer | None:

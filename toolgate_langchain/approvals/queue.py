@@ -178,6 +178,7 @@ class ApprovalQueue:
         if answer.type not in request.allowed:
             raise InvalidAnswerError(f'"{answer.type}" is not possible here; possible: {", ".join(request.allowed)}')
         self._check_memory(answer, request)
+        taken_back = False
         if answer.type == "reject":
             yield from self._reject(call, answer)
         elif answer.type == "respond":
@@ -187,15 +188,14 @@ class ApprovalQueue:
             changed = self._changed_arguments(call, answer, request)
             status = yield lambda: self._judge.ledger.answer(call.request_id, answer)
             held = yield lambda: self._judge.ledger.answer_to(call.request_id)
-            if status is not AnswerStatus.RECORDED and held is not None and held.type == "reject":
-                # Taken back elsewhere after this answer was given and before it was used.
-                yield from self._reject(call, held)
-                return
+            # Taken back after it was given: replayed as it was given, so that the same questions follow in
+            # the same order and no other answer is lost. What it released is refused when the turn is settled.
+            taken_back = status is not AnswerStatus.RECORDED and held is not None and held.type == "reject"
             yield lambda: self._judge.ledger.note_person(self._run.id, call.request_id)
             yield from self._approve(call, answer, changed)
         call.by = answer.by
         if answer.remember is not None:
-            yield from self._remember(call, answer)
+            yield from self._remember(call, answer, on_record=not taken_back)
 
     def _check_memory(self, answer: ApprovalAnswer, request: ApprovalRequest) -> None:
         wanted = answer.remember
@@ -281,7 +281,7 @@ class ApprovalQueue:
         if gone and self._run.thread_id is not None:
             yield lambda: self._judge.ledger.drop_thread_rules(str(self._run.thread_id), gone)
 
-    def _remember(self, call: CallRecord, answer: ApprovalAnswer) -> Steps[None]:
+    def _remember(self, call: CallRecord, answer: ApprovalAnswer, *, on_record: bool) -> Steps[None]:
         wanted = answer.remember
         assert wanted is not None
         now = self._judge.clock()
@@ -303,7 +303,7 @@ class ApprovalQueue:
             expires_at=None if wanted.expires_in is None else now + timedelta(seconds=wanted.expires_in),
         )
         self.new_rules.append(rule)
-        if self._run.thread_id is not None:
+        if on_record and self._run.thread_id is not None:
             # The state gets it when the turn is settled; if the turn never is, it must not be lost.
             yield lambda: self._judge.ledger.add_thread_rule(str(self._run.thread_id), rule)
 
