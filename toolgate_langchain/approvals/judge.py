@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +11,7 @@ from langchain_core.messages import BaseMessage, ToolCall
 
 from toolgate_langchain.approvals.heuristics import Heuristic, HeuristicContext, ask_heuristics
 from toolgate_langchain.approvals.request import request_digest
-from toolgate_langchain.approvals.rules import RuleIndex, RuleView
+from toolgate_langchain.approvals.rules import RuleIndex, RuleView, ToolIdentity
 from toolgate_langchain.approvals.shown import show_arguments, show_text
 from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest
 from toolgate_langchain.canonical import canonical_json, digest
@@ -166,6 +167,7 @@ class TurnJudge:
             if decision.verdict is Verdict.ASK:
                 record.shown = canonical_json(proposed.arguments.values if proposed.arguments else None)[:2_000]
                 record.notes = yield from self._notes(proposed, about, index)
+                _save_schemas(record, proposed, decision)
             turn.calls.append(record)
         auto_approved = any(call.needs_person and call.verdict is Verdict.ALLOW for call in turn.calls)
         if auto_approved and not asked:
@@ -194,7 +196,9 @@ class TurnJudge:
             facts = replace(facts, warnings=warnings)
             decision = self._decide(proposed, about, facts)
         if heuristics and self.heuristics and self._open_to_heuristics(decision, facts, entry):
-            effective = ToolCall(name=call["name"], args=dict(arguments.values), id=call["id"], type="tool_call")
+            # A copy: what a heuristic does to the call that it was shown must not change what runs.
+            shown = copy.deepcopy(arguments.values)
+            effective = ToolCall(name=call["name"], args=shown, id=call["id"], type="tool_call")
             about_call = HeuristicContext(entry, context.surface, context.caller, about.messages, about.state)
             heuristic = yield from ask_heuristics(self.heuristics, effective, about_call)
             facts = replace(facts, heuristic=heuristic, heuristics_run=True)
@@ -291,7 +295,17 @@ class TurnJudge:
         return tuple(notes)
 
 
-def call_digest(run: Run, entry: CatalogEntry, arguments: Mapping[str, Any], turn_id: str, call_id: str) -> str:
+def _save_schemas(record: CallRecord, proposed: ProposedCall, decision: Decision) -> None:
+    """Keep the forms that an answer must fit, for a process that goes on asking before it has met the tool."""
+    entry = proposed.entry
+    assert entry is not None
+    if entry.arguments is not None:
+        record.args_schema = entry.arguments.json_schema
+    if decision.code == Code.INPUT_REQUIRED and entry.profile.input_schema is not None:
+        record.input_schema = dict(entry.profile.input_schema)
+
+
+def call_digest(run: Run, entry: ToolIdentity, arguments: Mapping[str, Any], turn_id: str, call_id: str) -> str:
     """The digest that binds a grant to one exact call of one turn."""
     context = run.context
     return request_digest(

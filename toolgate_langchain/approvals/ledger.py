@@ -104,8 +104,20 @@ class Ledger(Protocol):
         """The last change noted for this tool in this run."""
         ...
 
-    def answer(self, request_id: str, answer: ApprovalAnswer) -> Maybe[AnswerStatus]:
-        """Record the first answer to a request; a rejection withdraws an unused approval and the rules it made."""
+    def answer(
+        self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None
+    ) -> Maybe[AnswerStatus]:
+        """Record the first answer to a request; a rejection withdraws an unused approval and the rules it made.
+
+        Args:
+            request_id: The request.
+            answer: What the person said.
+            thread_id: The thread that the request belongs to, kept with the first answer.
+        """
+        ...
+
+    def thread_of(self, request_id: str) -> Maybe[str | None]:
+        """The thread on which a request was answered, `None` where it was not or has none."""
         ...
 
     def answer_to(self, request_id: str) -> Maybe[ApprovalAnswer | None]:
@@ -197,6 +209,7 @@ class InMemoryLedger:
         self._stopped = False
         self._runs: dict[str, _Run] = {}
         self._answers: dict[str, ApprovalAnswer] = {}
+        self._threads: dict[str, str | None] = {}
         self._grants: dict[str, _Grant] = {}
         self._claims: set[str] = set()
         self._rules: dict[str, list[StandingRule]] = {}
@@ -278,12 +291,13 @@ class InMemoryLedger:
 
     # --- answers and grants -------------------------------------------------------------------
 
-    def answer(self, request_id: str, answer: ApprovalAnswer) -> AnswerStatus:
+    def answer(self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None) -> AnswerStatus:
         """See `Ledger.answer`."""
         with self._lock:
             recorded = self._answers.get(request_id)
             if recorded is None:
                 self._answers[request_id] = answer
+                self._threads[request_id] = thread_id
                 return AnswerStatus.RECORDED
             if answer.type != "reject" or recorded.type == "reject":
                 return AnswerStatus.REPEATED
@@ -296,9 +310,13 @@ class InMemoryLedger:
             self._answers[request_id] = answer
             if grant is not None:
                 grant.status = GrantStatus.WITHDRAWN
-            for thread_id, rules in self._rules.items():
-                self._rules[thread_id] = [rule for rule in rules if rule.request_id != request_id]
+            for thread, rules in self._rules.items():
+                self._rules[thread] = [rule for rule in rules if rule.request_id != request_id]
             return AnswerStatus.WITHDRAWN
+
+    def thread_of(self, request_id: str) -> str | None:
+        """See `Ledger.thread_of`."""
+        return self._threads.get(request_id)
 
     def answer_to(self, request_id: str) -> ApprovalAnswer | None:
         """See `Ledger.answer_to`."""

@@ -6,6 +6,7 @@ node therefore asks the same questions in the same order, in this process or ano
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -13,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
 from toolgate_langchain.approvals.judge import FindTool, TurnJudge, call_digest
-from toolgate_langchain.approvals.ledger import AnswerStatus
+from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
 from toolgate_langchain.approvals.request import ApprovalRequest, MemoryOffer
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.approvals.shown import show_text
 from toolgate_langchain.canonical import canonical_json, digest
 from toolgate_langchain.catalog.arguments import JsonSchemaValidator
-from toolgate_langchain.errors import InvalidAnswerError, InvalidArgumentsError
+from toolgate_langchain.errors import InvalidAnswerError, InvalidArgumentsError, MissingExtraError
 from toolgate_langchain.policy.context import RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, decide
 from toolgate_langchain.policy.decision import Code
@@ -182,11 +183,11 @@ class ApprovalQueue:
         if answer.type == "reject":
             yield from self._reject(call, answer)
         elif answer.type == "respond":
-            yield lambda: self._judge.ledger.answer(call.request_id, answer)
+            yield lambda: self._record_answer(call, answer)
             call.outcome, call.message = "responded", answer.message
         else:
             changed = self._changed_arguments(call, answer, request)
-            status = yield lambda: self._judge.ledger.answer(call.request_id, answer)
+            status = yield lambda: self._record_answer(call, answer)
             held = yield lambda: self._judge.ledger.answer_to(call.request_id)
             # Taken back after it was given: replayed as it was given, so that the same questions follow in
             # the same order and no other answer is lost. What it released is refused when the turn is settled.
@@ -196,6 +197,9 @@ class ApprovalQueue:
         call.by = answer.by
         if answer.remember is not None:
             yield from self._remember(call, answer, on_record=not taken_back)
+
+    def _record_answer(self, call: CallRecord, answer: ApprovalAnswer) -> Any:
+        return self._judge.ledger.answer(call.request_id, answer, thread_id=self._run.thread_id)
 
     def _check_memory(self, answer: ApprovalAnswer, request: ApprovalRequest) -> None:
         wanted = answer.remember
@@ -221,7 +225,7 @@ class ApprovalQueue:
         self._rejected.add(key)
         call.outcome, call.message, call.by = "rejected", answer.message, answer.by
         call.code, call.reason = Code.REJECTED, "a person rejected it"
-        yield lambda: self._judge.ledger.answer(call.request_id, answer)
+        yield lambda: self._record_answer(call, answer)
         yield lambda: self._judge.ledger.note_rejected(self._run.id, key, call.name, call.request_id)
 
     def _changed_arguments(
@@ -241,13 +245,26 @@ class ApprovalQueue:
             raise InvalidAnswerError("this tool takes no input from a person; use an edit to change arguments")
         else:
             return None
-        entry = self._find(call.name)
-        if entry is not None and entry.arguments is not None:
-            try:
-                wanted = entry.arguments.effective(wanted).values
-            except InvalidArgumentsError as error:
-                raise InvalidAnswerError(f"the arguments do not fit {call.name}: {error}") from error
+        try:
+            wanted = self._effective_of(call, wanted)
+        except InvalidArgumentsError as error:
+            raise InvalidAnswerError(f"the arguments do not fit {call.name}: {error}") from error
         return None if canonical_json(wanted) == canonical_json(original) else wanted
+
+    def _effective_of(self, call: CallRecord, wanted: dict[str, Any]) -> dict[str, Any]:
+        """What the tool's validation makes of arguments that a person wrote.
+
+        Raises:
+            InvalidArgumentsError: If they do not fit.
+        """
+        entry = self._find(call.name)
+        if entry is not None:
+            return wanted if entry.arguments is None else entry.arguments.effective(wanted).values
+        if call.args_schema is not None:
+            # This process has not met the tool yet; its own validation follows where the call runs.
+            with suppress(MissingExtraError):
+                JsonSchemaValidator(call.args_schema)(wanted)
+        return wanted
 
     def _approve(self, call: CallRecord, answer: ApprovalAnswer, changed: dict[str, Any] | None) -> Steps[None]:
         call.outcome, call.code, call.reason = "approved", Code.APPROVED, "a person approved it"
@@ -269,10 +286,8 @@ class ApprovalQueue:
             if again.verdict is Verdict.DENY:
                 _refuse(call, again.code, again.reason)
                 return
-            call.digest = call_digest(self._run, entry, changed, self._turn.turn_id, call.call_id)
-        else:
-            # This process has not met the tool yet: the grant is bound where the call runs.
-            call.digest = ""
+        tool = entry if entry is not None else _saved_tool(call)
+        call.digest = call_digest(self._run, tool, changed, self._turn.turn_id, call.call_id)
 
     def _forget_rules_of(self, call: CallRecord) -> Steps[None]:
         """An approval that was taken back leaves no rule behind."""
@@ -309,24 +324,26 @@ class ApprovalQueue:
 
     def _conclude(self, call: CallRecord) -> Steps[None]:
         """Issue the grant of an approved call, unless the approval was taken back meanwhile."""
-        if not call.person_released:
+        if call.outcome not in ("approved", "edited", "responded"):
             return
         held = yield lambda: self._judge.ledger.answer_to(call.request_id)
         if held is not None and held.type == "reject":
             yield from self._reject(call, held)
             yield from self._forget_rules_of(call)
             return
-        yield lambda: self._judge.ledger.grant(call.request_id, call.digest)
+        ledger = self._judge.ledger
+        yield lambda: ledger.grant(call.request_id, call.digest)
+        if call.outcome == "responded":
+            # The text is the result from here on; a rejection comes too late.
+            yield lambda: ledger.start(call.request_id, call.digest, needs_grant=True, repeatable=True)
+            yield lambda: ledger.end(call.request_id, GrantStatus.FINISHED)
 
     # --- what is shown ------------------------------------------------------------------------
 
     def request(self, call: CallRecord, position: int, of: int) -> ApprovalRequest:
         """What a person is shown about one waiting call."""
-        run, entry = self._run, self._find(call.name)
-        arguments = self._effective(call)
+        run, arguments = self._run, self._effective(call)
         typed = call.code == Code.INPUT_REQUIRED
-        input_schema = None if entry is None or not typed else entry.profile.input_schema
-        args_schema = None if entry is None or entry.arguments is None else entry.arguments.json_schema
         return ApprovalRequest(
             request_id=call.request_id,
             digest=call.digest,
@@ -344,8 +361,8 @@ class ApprovalQueue:
             warnings=call.warnings,
             notes=call.notes,
             agent_path=run.agent_path,
-            args_schema=args_schema,
-            input_schema=input_schema,
+            args_schema=call.args_schema,
+            input_schema=call.input_schema,
             allowed=("approve", "reject", "respond") if typed else ("approve", "edit", "reject", "respond"),
             hint=_hint(call) if call.tier is None and call.origin == "local" else "",
         )

@@ -20,7 +20,7 @@ from toolgate_langchain.vocabulary import Tier, Verdict
 if TYPE_CHECKING:
     from langchain_core.messages import ToolCall
 
-__all__ = ["CallRecord", "Outcome", "Run", "TurnRecord", "raw_digest"]
+__all__ = ["CallRecord", "Outcome", "Run", "TurnRecord", "raw_digest", "unasked_key"]
 
 _FORMAT: Final = 1
 
@@ -63,6 +63,10 @@ class CallRecord:
     fingerprint: str = ""
     tier: Tier | None = None
     memory: Literal["never", "arguments", "tool"] = "never"
+
+    args_schema: dict[str, Any] | None = None
+    input_schema: dict[str, Any] | None = None
+    """The schema of the fields that a person fills in; `None` where no input is asked for."""
 
     arguments: dict[str, Any] | None = None
     """The effective arguments; `None` where they are the model's own, or do not fit."""
@@ -144,3 +148,8 @@ def raw_digest(call: ToolCall | Mapping[str, Any]) -> str:
         return digest("toolgate:raw:1", call["name"], call["args"])
     except ValueError:
         return digest("toolgate:raw:1:unreadable", call["name"], repr(call["args"])[:10_000])
+
+
+def unasked_key(run_id: str, message_id: str, call_id: str) -> str:
+    """What stands in for a request's id where nothing was saved of a call: its place in the run."""
+    return digest("toolgate:unasked:1", run_id, message_id, call_id)[:32]

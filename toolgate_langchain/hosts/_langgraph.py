@@ -5,13 +5,18 @@ The dependency is capped below the next minor version because of this module.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
+from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
 
 from toolgate_langchain.errors import ConfigurationError
 
-__all__ = ["check_innermost", "has_checkpointer"]
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable, Mapping
+
+__all__ = ["LeftBehind", "check_innermost", "has_checkpointer", "left_behind", "owners_of_nodes"]
 
 _CHECKPOINTER_KEY: Final = "__pregel_checkpointer"
 """Where a running graph keeps its checkpointer in the configurable part of its config."""
@@ -21,6 +26,52 @@ def has_checkpointer() -> bool:
     """Whether the graph that runs now can keep a pending question."""
     configurable: dict[str, Any] = get_config().get("configurable", {})
     return configurable.get(_CHECKPOINTER_KEY) not in (None, False)
+
+
+_INTERRUPT_CHANNEL: Final = "__interrupt__"
+"""Where a checkpoint keeps what a task waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """What a step left behind that was interrupted and never finished."""
+
+    interrupted: bool = False
+    results: Mapping[str, ToolMessage] = field(default_factory=dict)
+    """Results of tools that ran beside the one that waited, by call id. LangGraph drops them when new
+    input arrives."""
+
+
+def left_behind(*, asynchronous: bool) -> LeftBehind | Awaitable[LeftBehind]:
+    """Look up what the step before the input of this run left behind; called in the run's first node."""
+    configurable: dict[str, Any] = get_config().get("configurable", {})
+    saver: Any = configurable.get(_CHECKPOINTER_KEY)
+    if not has_checkpointer():
+        return LeftBehind()
+    namespace = "|".join(str(configurable.get("checkpoint_ns", "")).split("|")[:-1])
+    current = configurable.get("checkpoint_map", {}).get(namespace)
+    where = {"configurable": {"thread_id": configurable["thread_id"], "checkpoint_ns": namespace}}
+    # Newest first: the one that this node runs from, the one that holds the input (either may not be
+    # written yet), and the one before them.
+    if not asynchronous:
+        return _interrupted_in(saver.list(where, limit=3), current)
+
+    async def look() -> LeftBehind:
+        return _interrupted_in([one async for one in saver.alist(where, limit=3)], current)
+
+    return look()
+
+
+def _interrupted_in(checkpoints: Iterable[Any], current: str | None) -> LeftBehind:
+    for checkpoint in list(checkpoints):
+        if checkpoint.checkpoint["id"] == current or checkpoint.metadata.get("source") == "input":
+            continue
+        writes = checkpoint.pending_writes or ()
+        interrupted = any(channel == _INTERRUPT_CHANNEL for _, channel, _ in writes)
+        written = [value for _, channel, value in writes if channel == "messages"]
+        flat = [one for value in written for one in (value if isinstance(value, list) else [value])]
+        return LeftBehind(interrupted, {one.tool_call_id: one for one in flat if isinstance(one, ToolMessage)})
+    return LeftBehind()
 
 
 _TOOL_NODE_MODULE: Final = "langgraph.prebuilt.tool_node"
@@ -39,3 +90,10 @@ def check_innermost(handler: object) -> None:
             "check; put ToolGateMiddleware last in create_agent(middleware=[...]), or use "
             "middleware=gate.around([...the others...])"
         )
+
+
+def owners_of_nodes(graph: Any) -> list[object]:
+    """The objects whose methods are nodes of a compiled graph, as a middleware's hooks are."""
+    nodes = getattr(getattr(graph, "builder", None), "nodes", None) or {}
+    methods = (getattr(getattr(node, "runnable", None), "func", None) for node in nodes.values())
+    return [method.__self__ for method in methods if hasattr(method, "__self__")]

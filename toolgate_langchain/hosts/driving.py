@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from langgraph.types import Command, Interrupt
 
@@ -27,6 +27,10 @@ __all__ = [
     "drive",
     "pending_requests",
 ]
+
+MAX_ASKED: Final = 10
+"""Times that an approver is asked about one request. Unusable answers end earlier, with a refusal; this ends
+an approver that always answers some other request."""
 
 Answered = Literal["accepted", "asked_again", "already_answered", "withdrawn", "too_late", "not_pending", "invalid"]
 
@@ -91,9 +95,13 @@ def drive(
         input: The graph's input; `None` goes on with a run that is paused already.
         config: The config with the thread.
         approver: Answers requests.
-        foreign: Answers interrupts that are not the gate's; without it the run stops at one, and
-            the result lists it.
+        foreign: Answers interrupts that are not the gate's; without it, or where it returns `None`,
+            the run stops at one, and the result lists it.
         context: The run's context object, as for `invoke`.
+
+    Raises:
+        InvalidAnswerError: If the approver keeps answering other requests than the one it is asked
+            about; the request stays pending.
     """
     return run_steps(_drive_steps(agent, input, config, approver, foreign, context, asynchronous=False))
 
@@ -131,6 +139,7 @@ def _drive_steps(
     invoke = agent.ainvoke if asynchronous else agent.invoke
     options: dict[str, Any] = {} if context is None else {"context": context}
     output: Any = None
+    asked: dict[str, int] = {}
     if input is not None:
         output = yield lambda: invoke(input, config, **options)
     if not getattr(agent, "checkpointer", None):
@@ -143,11 +152,20 @@ def _drive_steps(
         requests = pending_requests(interrupts)
         if requests:
             interrupt_id, request = requests[0]
+            asked[request.request_id] = asked.get(request.request_id, 0) + 1
+            if asked[request.request_id] > MAX_ASKED:
+                raise InvalidAnswerError(
+                    f"the approver was asked {MAX_ASKED} times about request {request.request_id} and never answered it; "
+                    "the request is still pending"
+                )
             given = yield partial(approver, request)
             resume = {interrupt_id: _named(given, request)}
         elif foreign is not None:
             handler, first = foreign, interrupts[0]
             value = yield partial(handler, first)
+            if value is None:
+                # LangGraph takes `None` for "no answer given" and would wait forever.
+                return DriveResult(output, interrupts)
             resume = {first.id: value}
         else:
             return DriveResult(output, interrupts)
@@ -158,6 +176,9 @@ def _named(given: Any, request: ApprovalRequest) -> Any:
     """The answer with the id of the request that it was given to. Whatever else it is, the queue judges."""
     if isinstance(given, ApprovalAnswer):
         given = given.to_json()
+    if isinstance(given, Mapping) and list(given) == ["decisions"] and isinstance(given["decisions"], list):
+        # The shape of LangChain's own middleware.
+        return {"decisions": [_named(one, request) for one in given["decisions"]]}
     if isinstance(given, Mapping) and given.get("request_id") is None and "decisions" not in given:
         return {**given, "request_id": request.request_id}
     # LangGraph takes `None` for "no answer given" and would wait forever.
@@ -178,17 +199,20 @@ def answer_steps(
             raise InvalidAnswerError('the answer names no request: add "request_id"')
     except InvalidAnswerError as error:
         return AnswerResult("invalid", str(error))
-    wanted = read.request_id
-    snapshot = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
-    found = [(i, request) for i, request in pending_requests(snapshot.interrupts) if request.request_id == wanted]
-    if not found:
-        return (yield from _not_pending(gate, read))
-    interrupt_id, _ = found[0]
+    wanted, thread = read.request_id, config.get("configurable", {}).get("thread_id")
     claimed = yield lambda: gate.ledger.claim(wanted)
     if claimed is not True:
-        return AnswerResult("already_answered", f"request {wanted} is being answered")
+        recorded = yield lambda: gate.ledger.answer_to(wanted)
+        if recorded is None:
+            return AnswerResult("already_answered", f"request {wanted} is being answered")
+        return (yield from _not_pending(gate, read, thread))
     try:
-        command: Command[Any] = Command(resume={interrupt_id: read.to_json()})
+        # Only looked at with the claim in hand: what was pending before may be answered by now.
+        snapshot = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
+        found = [one for one, request in pending_requests(snapshot.interrupts) if request.request_id == wanted]
+        if not found:
+            return (yield from _not_pending(gate, read, thread))
+        command: Command[Any] = Command(resume={found[0]: read.to_json()})
         output = yield lambda: (agent.ainvoke if asynchronous else agent.invoke)(command, config)
         after = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
     finally:
@@ -199,10 +223,12 @@ def answer_steps(
     return AnswerResult("accepted", output=output)
 
 
-def _not_pending(gate: ToolGate, answer: ApprovalAnswer) -> Steps[AnswerResult]:
+def _not_pending(gate: ToolGate, answer: ApprovalAnswer, thread: Any) -> Steps[AnswerResult]:
     wanted = str(answer.request_id)
     recorded = yield lambda: gate.ledger.answer_to(wanted)
-    if recorded is None:
+    answered_on = yield lambda: gate.ledger.thread_of(wanted)
+    if recorded is None or answered_on != (None if thread is None else str(thread)):
+        # An approval is taken back from its own thread only.
         return AnswerResult("not_pending", f"request {wanted} is not pending on this thread")
     status = yield lambda: gate.ledger.answer(wanted, answer)
     if status is AnswerStatus.WITHDRAWN:

@@ -17,8 +17,8 @@ from langgraph.types import Command
 
 from toolgate_langchain.approvals.judge import call_digest
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
-from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest
-from toolgate_langchain.canonical import canonical_json, digest
+from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest, unasked_key
+from toolgate_langchain.canonical import canonical_json
 from toolgate_langchain.errors import NotPlainJsonError
 from toolgate_langchain.hosts._langgraph import check_innermost
 from toolgate_langchain.hosts.calls import last_ai_message
@@ -26,13 +26,14 @@ from toolgate_langchain.hosts.record import CallOutcome
 from toolgate_langchain.hosts.refusal import edited_notice, refusal, refused, rejection, response
 from toolgate_langchain.hosts.run_state import CHANNELS, TURN, ParentRun, current_run
 from toolgate_langchain.policy.context import CallFacts, RunMemory
-from toolgate_langchain.policy.decide import ProposedCall, decide
+from toolgate_langchain.policy.decide import ProposedCall, call_key, decide
 from toolgate_langchain.policy.decision import Code, Decision, Layer
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from langchain.agents.middleware.types import ToolCallRequest
 
+    from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.hosts.runs import AgentRuns
@@ -102,6 +103,9 @@ class Enforcement:
             decision = yield from self._claim(attempt, proposed, decision)
         if decision.verdict is not Verdict.ALLOW:
             yield from self._remember_change(attempt, decision)
+            if record is not None and record.outcome == "rejected":
+                self._tell(attempt, decision)
+                return rejection(record)
             return self._refuse(attempt, decision)
         assert proposed.arguments is not None
         values = proposed.arguments.values
@@ -146,12 +150,13 @@ class Enforcement:
         if decision.verdict is Verdict.DENY:
             return decision
         assert entry is not None
-        if decision.verdict is Verdict.ASK:
-            if not person:
-                return _denied(
-                    Code.CHANGED,
-                    f"it needs a person now and was not asked about: {decision.reason}",
-                )
+        if decision.verdict is Verdict.ASK and not person:
+            return _denied(
+                Code.CHANGED,
+                f"it needs a person now and was not asked about: {decision.reason}",
+            )
+        if person:
+            # Also where the answer itself made a rule that matches by now: the person decided, not the rule.
             assert record is not None
             decision = replace(decision, verdict=Verdict.ALLOW, code=record.code, reason=record.reason)
         return self._gate.judge.if_unattended(entry, decision, run)
@@ -165,21 +170,30 @@ class Enforcement:
             return decision
         turn_id = "" if attempt.turn is None else attempt.turn.turn_id
         bound = call_digest(run, entry, proposed.arguments.values, turn_id, str(attempt.call["id"]))
-        if record is not None and record.digest:
-            if bound != record.digest:
+        if record is not None and bound != record.digest:
+            # Edited in a process that had not met the tool: bound to what the person wrote, before validation.
+            written = call_digest(run, entry, _arguments(attempt), turn_id, str(attempt.call["id"]))
+            if record.outcome != "edited" or written != record.digest:
                 return _denied(
                     Code.CHANGED,
                     "the tool, its arguments or where it runs changed after it was judged",
                 )
-        elif record is not None:
-            # Edited in a process that had not met the tool: the grant was issued without a digest.
-            bound = ""
+            bound = written
         key = self._key(attempt)
         start: StartStatus = yield lambda: self._gate.ledger.start(
             key, bound, needs_grant=person, repeatable=entry.repeatable
         )
         if start in (StartStatus.STARTED, StartStatus.REENTERED):
             return decision
+        if start is StartStatus.WITHDRAWN and record is not None:
+            held: ApprovalAnswer | None = yield lambda: self._gate.ledger.answer_to(key)
+            if held is not None and held.type == "reject":
+                # Taken back after the turn was settled: it counts as any other rejection.
+                same = call_key(entry, proposed.arguments.values)
+                yield lambda: self._gate.ledger.note_rejected(run.id, same, entry.name, key)
+                record.outcome, record.message, record.by = "rejected", held.message, held.by
+                record.code, record.reason = Code.REJECTED, "a person took the approval back"
+                return _denied(record.code, record.reason)
         return _denied(_CODES_OF_START[start], f"its grant is {start.value}")
 
     @staticmethod
@@ -187,7 +201,7 @@ class Enforcement:
         """The id under which a start is recorded: the request's, or one derived from the place of the call."""
         if attempt.record is not None:
             return attempt.record.request_id
-        return digest("toolgate:unasked:1", attempt.run.id, attempt.message_id, attempt.call["id"])[:32]
+        return unasked_key(attempt.run.id, attempt.message_id, str(attempt.call["id"]))
 
     # --- running ------------------------------------------------------------------------------
 

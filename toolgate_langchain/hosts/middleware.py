@@ -151,11 +151,11 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def before_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Close what is pending and start a run."""
-        return run_steps(self._runs.begin(state, runtime))
+        return run_steps(self._runs.begin(state, runtime, asynchronous=False))
 
     def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> Coroutine[Any, Any, dict[str, Any] | None]:
         """As `before_agent`, for asynchronous runs."""
-        return arun_steps(self._runs.begin(state, runtime))
+        return arun_steps(self._runs.begin(state, runtime, asynchronous=True))
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, StandingRule
 from toolgate_langchain.approvals.turn import Run
 from toolgate_langchain.errors import ConfigurationError, MissingCheckpointerError
-from toolgate_langchain.hosts._langgraph import has_checkpointer
+from toolgate_langchain.hosts._langgraph import has_checkpointer, left_behind
 from toolgate_langchain.hosts.run_state import (
     RULES,
     RUN,
@@ -92,8 +93,13 @@ class AgentRuns:
             return True
         return any(rule.need(entry, surface).needed for entry in catalog.entries())
 
-    def begin(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Steps[dict[str, Any]]:
+    def begin(self, state: Mapping[str, Any], runtime: Runtime[Any], *, asynchronous: bool) -> Steps[dict[str, Any]]:
         """Close what an earlier run left pending, and start a run.
+
+        Args:
+            state: The agent's state.
+            runtime: The run's runtime.
+            asynchronous: Whether the agent runs in a loop, so that its checkpointer must be awaited.
 
         Raises:
             ConfigurationError: If the surface or configuration that the runtime gives is unknown.
@@ -119,7 +125,8 @@ class AgentRuns:
             agent_path=() if parent is None else parent.agent_path,
         )
         update: dict[str, Any] = {RUN: write_run(run)}
-        superseded = yield from supersede(state, self.gate.ledger)
+        look = partial(left_behind, asynchronous=asynchronous)
+        superseded = yield from supersede(state, run, self.gate.ledger, look)
         update.update(superseded)
         kept = yield from self._carried_rules(state, run)
         if kept is not None:

@@ -9,59 +9,102 @@ from langchain_core.messages import AIMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from toolgate_langchain.approvals.ledger import GrantStatus, Ledger
-from toolgate_langchain.approvals.turn import TurnRecord
-from toolgate_langchain.hosts.refusal import refusal
-from toolgate_langchain.hosts.run_state import TURN
+from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, unasked_key
+from toolgate_langchain.canonical import digest
+from toolgate_langchain.hosts.calls import last_ai_message
+from toolgate_langchain.hosts.refusal import refusal, refused, rejection, response
+from toolgate_langchain.hosts.run_state import RUN, TURN
 from toolgate_langchain.policy.decision import Code
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from langchain_core.messages import BaseMessage, ToolCall
 
     from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.hosts._langgraph import LeftBehind
 
 __all__ = ["supersede"]
 
 
-def supersede(state: Mapping[str, Any], ledger: Ledger) -> Steps[dict[str, Any]]:
+def supersede(
+    state: Mapping[str, Any], run: Run, ledger: Ledger, left_behind: Callable[[], LeftBehind | Any]
+) -> Steps[dict[str, Any]]:
     """Give every call of a turn that was left pending its message, in its place.
 
-    Detected by the saved turn, not by dangling ids, which a handover between agents has too.
+    Detected by what is saved as pending, not by dangling ids, which a handover between agents has too.
 
     Args:
         state: The agent's state when a run starts, with the user's new words.
+        run: The run that starts; rejections of the pending turn hold in it.
         ledger: Tells which calls were started; the approvals of the others are withdrawn.
+        left_behind: Looks up what the interrupted step left behind; may return an awaitable.
 
     Returns:
         The state update; the turn is closed by it. Rules and rejections are kept.
     """
-    turn = TurnRecord.from_json(state.get(TURN))
-    if turn is None:
-        return {}
-    messages = state["messages"]
-    place = next((i for i, message in enumerate(messages) if message.id == turn.message_id), None)
-    message = None if place is None else messages[place]
-    if place is None or not isinstance(message, AIMessage):
-        return {TURN: {}}
-    end = place + 1
+    saved = state.get(TURN)
+    turn = TurnRecord.from_json(saved)
+    messages: Sequence[BaseMessage] = state["messages"]
+    closed_only: dict[str, Any] = {TURN: {}} if saved else {}
+    place = _place(messages, turn)
+    if place is None:
+        return closed_only
+    message, end = messages[place], place + 1
+    assert isinstance(message, AIMessage)
     while end < len(messages) and isinstance(messages[end], ToolMessage):
         end += 1
     answered = {one.tool_call_id for one in messages[place + 1 :] if isinstance(one, ToolMessage)}
-    missing: list[ToolMessage] = []
-    for call in message.tool_calls:
-        if call["id"] in answered:
-            continue
-        record = turn.call(call["id"])
-        if record is None:
-            missing.append(refusal(str(call["id"]), call["name"], Code.SUPERSEDED, ""))
-            continue
-        status = yield partial(ledger.status, record.request_id)
-        started = status not in (None, GrantStatus.ISSUED, GrantStatus.WITHDRAWN)
-        code = Code.OUTCOME_UNKNOWN if started else Code.SUPERSEDED
-        message_id = f"toolgate-{record.request_id}"
-        missing.append(refusal(str(call["id"]), call["name"], code, "", message_id=message_id))
-    if not missing:
-        return {TURN: {}}
-    yield partial(ledger.withdraw, [call.request_id for call in turn.calls])
+    dangling = [call for call in message.tool_calls if call["id"] not in answered]
+    if not dangling:
+        return closed_only
+    if turn is not None and turn.message_id != message.id:
+        turn = None
+    left = yield left_behind
+    if turn is None and not left.interrupted:
+        return closed_only
+    earlier_run = str((state.get(RUN) or {}).get("id"))
+    closed: list[BaseMessage] = []
+    for call in dangling:
+        result = left.results.get(str(call["id"]))
+        if result is None:
+            record = None if turn is None else turn.call(call["id"])
+            key = unasked_key(earlier_run, str(message.id), str(call["id"])) if record is None else record.request_id
+            result = yield from _closing(call, record, key, run, ledger)
+        closed.append(result)
+    if turn is not None:
+        yield partial(ledger.withdraw, [call.request_id for call in turn.calls])
     # Providers refuse tool messages that stand after the user's next words, so the list is rebuilt.
-    rebuilt = [*messages[:end], *missing, *messages[end:]]
+    rebuilt = [*messages[:end], *closed, *messages[end:]]
     return {TURN: {}, "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *rebuilt]}
+
+
+def _place(messages: Sequence[BaseMessage], turn: TurnRecord | None) -> int | None:
+    """Where the message stands that may have been left pending: the saved turn's, else the model's last."""
+    if turn is not None:
+        for place, message in enumerate(messages):
+            if message.id == turn.message_id and isinstance(message, AIMessage):
+                return place
+    last = last_ai_message(messages)
+    return next((place for place, message in enumerate(messages) if message is last), None)
+
+
+def _closing(call: ToolCall, record: CallRecord | None, key: str, run: Run, ledger: Ledger) -> Steps[ToolMessage]:
+    """What became of one call that left no result behind."""
+    if record is not None:
+        held = yield partial(ledger.answer_to, key)
+        if held is not None and held.type == "reject":
+            record.outcome, record.message = "rejected", held.message
+        if record.outcome == "rejected":
+            arguments = call["args"] if record.arguments is None else record.arguments
+            same = digest("toolgate:call:1", record.name, record.origin, arguments)
+            yield partial(ledger.note_rejected, run.id, same, record.name, key)
+            return rejection(record)
+        if record.outcome == "responded":
+            return response(record)
+        if record.outcome == "refused":
+            return refused(record)
+    status = yield partial(ledger.status, key)
+    started = status not in (None, GrantStatus.ISSUED, GrantStatus.WITHDRAWN)
+    code = Code.OUTCOME_UNKNOWN if started else Code.SUPERSEDED
+    return refusal(str(call["id"]), call["name"], code, "", message_id=f"toolgate-{key}")
