@@ -77,6 +77,10 @@ def show_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, str], tuple[
     total = 0
     for name, value in arguments.items():
         key = show_text(name, what="an argument's name")
+        label = key.text
+        while label in shown:
+            # Two names that look the same are two arguments, and both are shown.
+            label += " (another)"
         if isinstance(value, str):
             text = show_text(value, what=f"argument {key.text}")
             # Nested strings keep JSON's quotes, so only a top-level one can be mistaken for a value
@@ -85,7 +89,7 @@ def show_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, str], tuple[
         else:
             text = show_text(json.dumps(value, ensure_ascii=False), what=f"argument {key.text}")
             rendered = text.text
-        shown[key.text] = rendered
+        shown[label] = rendered
         total += len(rendered)
         warnings += [*key.warnings, *text.warnings]
     if total > MAX_SHOWN and not any("too long" in warning for warning in warnings):

@@ -1,1 +1,1 @@
-"""How people see it: the console."""
+"""How people see it: the console, and the end of a run."""
