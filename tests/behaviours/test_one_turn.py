@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import PrivateAttr
@@ -39,7 +40,9 @@ def heard(messages: list[BaseMessage]) -> list[tuple[str, str]]:
 def test_text_only_passes_through_nothing_asked_nothing_stored(asynchronous: bool) -> None:
     """Text only → passes through, nothing asked, nothing stored."""
     ledger = InMemoryLedger()
-    talk = chat([AIMessage("hello")], [Recorder().tool("deploy")], gate=ToolGate(ledger=ledger), asynchronous=asynchronous)
+    talk = chat(
+        [AIMessage("hello")], [Recorder().tool("deploy")], gate=ToolGate(ledger=ledger), asynchronous=asynchronous
+    )
     assert talk.say()["messages"][-1].content == "hello"
     assert talk.requests == []
     state = talk.agent.get_state(talk.config).values
@@ -108,7 +111,9 @@ def test_approve_reject_approve(asynchronous: bool, names: tuple[str, str, str])
 def test_remember_tool_clears_the_second_call_of_the_tool(asynchronous: bool) -> None:
     """Approve the first of two same-tool calls with "remember tool" → the second is cleared without a question."""
     ran = Recorder()
-    talk = chat([says(call("deploy", n=1), call("deploy", n=2))], [ran.tool("deploy", ASKED)], asynchronous=asynchronous)
+    talk = chat(
+        [says(call("deploy", n=1), call("deploy", n=2))], [ran.tool("deploy", ASKED)], asynchronous=asynchronous
+    )
     talk.say()
     talk.answer("approve", remember="tool")
     assert talk.requests == []
@@ -118,7 +123,11 @@ def test_remember_tool_clears_the_second_call_of_the_tool(asynchronous: bool) ->
 def test_remember_arguments_clears_the_same_arguments_and_no_others(asynchronous: bool) -> None:
     """With "remember arguments" and the same arguments → cleared; other arguments → asked."""
     ran = Recorder()
-    calls = [call("deploy", n=1, where={"a": 1, "b": 2}), call("deploy", n=1, where={"b": 2, "a": 1}), call("deploy", n=2)]
+    calls = [
+        call("deploy", n=1, where={"a": 1, "b": 2}),
+        call("deploy", n=1, where={"b": 2, "a": 1}),
+        call("deploy", n=2),
+    ]
     talk = chat([says(*calls)], [ran.tool("deploy", ASKED)], asynchronous=asynchronous)
     talk.say()
     talk.answer("approve", remember="arguments")
@@ -155,7 +164,9 @@ def test_a_bad_call_next_to_one_that_needs_a_person(asynchronous: bool, bad: Any
     """A call with invalid arguments, or to a tool that does not exist, next to one that needs a person → the bad one
     gets an error result, the good one is asked."""
     ran = Recorder()
-    talk = chat([says(bad, call("deploy", "good", n=1))], [ran.tool("deploy", ASKED, schema=INTEGER)], asynchronous=asynchronous)
+    talk = chat(
+        [says(bad, call("deploy", "good", n=1))], [ran.tool("deploy", ASKED, schema=INTEGER)], asynchronous=asynchronous
+    )
     talk.say()
     assert (talk.request.tool_call_id, talk.request.of) == ("good", 1)
     talk.answer("approve")
@@ -170,7 +181,9 @@ class TestIds:
     judged and asked on their own."""
 
     @pytest.mark.parametrize("given", [(None, None), ("same", "same"), ("", "x")], ids=["none", "repeated", "empty"])
-    def test_both_are_judged_and_asked_on_their_own(self, asynchronous: bool, given: tuple[str | None, str | None]) -> None:
+    def test_both_are_judged_and_asked_on_their_own(
+        self, asynchronous: bool, given: tuple[str | None, str | None]
+    ) -> None:
         ran = Recorder()
         calls = [{"name": "deploy", "args": {"n": n}, "id": one, "type": "tool_call"} for n, one in enumerate(given)]
         turn = AIMessage("", tool_calls=calls)
@@ -233,12 +246,12 @@ class Streaming(ScriptedModel):
     def _chunks(self) -> Iterator[ChatGenerationChunk]:
         self._seen.append([])
         if len(self._seen) > 1:
-            yield ChatGenerationChunk(message=AIMessageChunk("done"))
+            yield ChatGenerationChunk(message=AIMessageChunk(content="done"))
             return
-        yield ChatGenerationChunk(message=AIMessageChunk("Wait, "))
+        yield ChatGenerationChunk(message=AIMessageChunk(content="Wait, "))
         assert self._read.wait(timeout=20), "the text before the call was held back"
-        part = {"name": "deploy", "args": "{}", "id": "d", "index": 0, "type": "tool_call_chunk"}
-        yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=[part]))
+        part = tool_call_chunk(name="deploy", args="{}", id="d", index=0)
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[part]))
 
     def _stream(self, *_: Any, **__: Any) -> Iterator[ChatGenerationChunk]:
         yield from self._chunks()
@@ -274,7 +287,7 @@ def test_text_before_the_call_is_kept_and_streamed_at_once(asynchronous: bool) -
 
     given = {"messages": [HumanMessage("go")]}
     asyncio.run(afollow(given)) if asynchronous else follow(given)
-    assert [piece[0].text for mode, piece in streamed if mode == "messages"][0] == "Wait, "
+    assert next(piece[0].text for mode, piece in streamed if mode == "messages") == "Wait, "
     assert "__interrupt__" in streamed[-1][1]
     assert ran.names == []
     (saved,) = [message for message in talk.messages if isinstance(message, AIMessage)]

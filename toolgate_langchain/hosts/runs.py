@@ -134,18 +134,25 @@ class AgentRuns:
         return update
 
     def _carried_rules(self, state: Mapping[str, Any], run: Run) -> Steps[tuple[StandingRule, ...] | None]:
-        """The rules to write when a run starts; `None` where nothing changes."""
+        """The rules to write when a run starts; `None` where nothing changes.
+
+        Rules of a subagent stay in the ledger: its state may end with the call that it runs in, and
+        whatever it took out of the ledger would be lost with it.
+        """
         saved = read_rules(state.get(RULES))
         waiting: Sequence[StandingRule] = ()
         if run.thread_id is not None:
             waiting = yield lambda: self.gate.ledger.thread_rules(str(run.thread_id))
         living = tuple(rule for rule in saved if rule.scope != "run" or rule.run_id == run.id)
-        room = MAX_RULES_IN_STATE - len(living)
-        taken = tuple(waiting[: max(room, 0)])
+        taken: tuple[StandingRule, ...] = ()
+        if not run.agent_path:
+            ended = [rule for rule in waiting if rule.scope == "run" and rule.run_id != run.id]
+            room = MAX_RULES_IN_STATE - len(living)
+            taken = tuple(rule for rule in waiting if not rule.agent_path and rule not in ended)[: max(room, 0)]
+            if ended or taken:
+                yield lambda: self.gate.ledger.drop_thread_rules(str(run.thread_id), [*ended, *taken])
         if len(living) == len(saved) and not taken:
             return None
-        if taken and run.thread_id is not None:
-            yield lambda: self.gate.ledger.drop_thread_rules(str(run.thread_id), taken)
         return (*living, *taken)
 
     def run_of(self, state: Mapping[str, Any], runtime: Any) -> Run:

@@ -197,12 +197,15 @@ class Turns:
         return turn
 
     def _new_rules(self, state: Mapping[str, Any], run: Run, new: Sequence[StandingRule]) -> Steps[dict[str, Any]]:
-        """Take new rules into the state, as far as there is room; the ledger has them all already."""
+        """Take new rules into the state, as far as there is room; the ledger has them all already.
+
+        Those of a subagent stay in the ledger as well, because its state may end with this call.
+        """
         saved = read_rules(state.get(RULES))
         merged = RuleIndex((*saved, *new)).rules
         kept = merged[:MAX_RULES_IN_STATE]
         moved = [rule for rule in new if rule in kept]
-        if moved and run.thread_id is not None:
+        if moved and run.thread_id is not None and not run.agent_path:
             yield lambda: self._gate.ledger.drop_thread_rules(str(run.thread_id), moved)
         return {RULES: write_rules(kept)} if kept != saved else {}
 

@@ -1,0 +1,51 @@
+"""A conversation of which every step is a process of its own, on one SQLite file."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_CHILD = Path(__file__).parent / "children" / "conversation.py"
+_ROOT = Path(__file__).parents[2]
+
+Step = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Takes each step of a conversation in a new process."""
+
+    database: Path
+    asynchronous: bool
+    heuristic: bool = False
+
+    def step(self, *turns: list[tuple[str, dict[str, Any], str]], answer: Any = None, thread: str = "thread") -> Step:
+        """Say something, or answer what is pending; the model then makes `turns` and ends.
+
+        Returns:
+            `request` (what is pending, or `None`), `ran` (the tools that ran in this process) and
+            `heard` (what its heuristic was asked about).
+        """
+        given = {
+            "database": str(self.database),
+            "asynchronous": self.asynchronous,
+            "heuristic": self.heuristic,
+            "thread": thread,
+            "script": turns,
+            "answer": answer,
+        }
+        child = subprocess.run(
+            [sys.executable, "-W", "error", str(_CHILD)],
+            input=json.dumps(given),
+            capture_output=True,
+            text=True,
+            cwd=_ROOT,
+            env={"PYTHONPATH": str(_ROOT), "PATH": "/usr/bin:/bin"},
+            timeout=120,
+            check=False,
+        )
+        assert child.returncode == 0, child.stderr
+        said: Step = json.loads(child.stdout)
+        return said
