@@ -104,9 +104,7 @@ class Ledger(Protocol):
         """The last change noted for this tool in this run."""
         ...
 
-    def answer(
-        self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None
-    ) -> Maybe[AnswerStatus]:
+    def answer(self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None) -> Maybe[AnswerStatus]:
         """Record the first answer to a request; a rejection withdraws an unused approval and the rules it made.
 
         Args:

@@ -155,8 +155,8 @@ def _drive_steps(
             asked[request.request_id] = asked.get(request.request_id, 0) + 1
             if asked[request.request_id] > MAX_ASKED:
                 raise InvalidAnswerError(
-                    f"the approver was asked {MAX_ASKED} times about request {request.request_id} and never answered it; "
-                    "the request is still pending"
+                    f"the approver was asked {MAX_ASKED} times about request {request.request_id} and never "
+                    "answered it; the request is still pending"
                 )
             given = yield partial(approver, request)
             resume = {interrupt_id: _named(given, request)}
