@@ -102,6 +102,8 @@ class Turns:
             # A reply from a cache in between: what is offered was not worked out in this process yet.
             self._runs.meet_all([tool for tool in request.tools if not isinstance(tool, dict)])
         run = self._runs.run_of(request.state, request.runtime)
+        if self._judged_where_they_run(calls, run):
+            return answer
         index = yield from self._runs.index(request.state, run)
         turn = yield from self._gate.judge.judge(
             run,
@@ -135,6 +137,18 @@ class Turns:
             and call.call_id not in answered
             and self._returns_directly(call.name)
         ]
+
+    def _judged_where_they_run(self, calls: Sequence[ToolCall], run: Run) -> bool:
+        """Whether none of the calls could need a person or has to be refused early, whatever its arguments.
+
+        Judging them now as well would leave nothing to ask and nothing to save.
+        """
+        rulebook, surface = self._gate.rulebook, run.context.surface
+        return not rulebook.argument_policies and not any(
+            entry is not None
+            and (self._returns_directly(entry.name) or rulebook.approval_rule.need(entry, surface).needed)
+            for entry in (self._runs.find(call["name"]) for call in calls)
+        )
 
     @staticmethod
     def _calls_to_judge(message: AIMessage, result: Sequence[BaseMessage], response_format: Any) -> list[ToolCall]:
@@ -182,7 +196,7 @@ class Turns:
     ) -> Steps[TurnRecord | None]:
         """Judge calls that have no saved verdict, as after another middleware replaced the message."""
         known = [call for call in late if self._runs.find(call["name"]) is not None]
-        if not known:
+        if self._judged_where_they_run(known, run):
             return turn
         index = yield from self._runs.index(state, run)
         judged = yield from self._gate.judge.judge(run, str(message.id), known, self._runs.find, index, late=True)
