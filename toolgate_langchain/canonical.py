@@ -83,7 +83,7 @@ def check_plain(value: Any, *, where: str = "arguments") -> None:
             else:
                 for key, child in item.items():
                     if type(key) is not str:
-                        raise NotPlainJsonError(f"{_short(path)}: the key {key!r} is not a string")
+                        raise NotPlainJsonError(f"{_short(path)}: a key is {type(key).__name__}, not a string")
                     characters += len(key)
                     _check_text(key, path)
                     pending.append((child, f"{path}.{key}" if len(path) < 200 else path, depth + 1))

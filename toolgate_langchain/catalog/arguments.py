@@ -7,9 +7,11 @@ a deny matches must be the value that the tool will see, or `"5"` slips past a d
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, get_args, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Final, Protocol, Union, get_args, get_origin, get_type_hints
 
 from langchain_core.tools import BaseTool, InjectedToolArg
 from pydantic import AliasChoices, BaseModel, ValidationError, create_model
@@ -19,10 +21,7 @@ from pydantic.v1 import ValidationError as ValidationErrorV1
 from toolgate_langchain.canonical import canonical_json, check_plain
 from toolgate_langchain.errors import InvalidArgumentsError, MissingExtraError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["ArgumentSchema", "EffectiveArguments", "JsonSchemaValidator"]
+__all__ = ["ArgumentSchema", "EffectiveArguments", "JsonSchemaValidator", "unchecked_arguments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +84,7 @@ class ArgumentSchema:
             InvalidArgumentsError: If they do not fit, name an injected field, or cannot be carried
                 exactly. The message is fit for the model.
         """
-        if type(arguments) is not dict:
-            raise InvalidArgumentsError(f"the arguments are not an object but {type(arguments).__name__}")
-        check_plain(arguments)
+        unchecked_arguments(arguments)
         supplied = self.injected.intersection(arguments)
         if supplied:
             raise InvalidArgumentsError(f"{', '.join(sorted(supplied))}: not yours to supply")
@@ -97,6 +94,18 @@ class ArgumentSchema:
             raise
         except Exception as error:  # a validator of the tool's own may raise anything
             raise InvalidArgumentsError(f"the arguments could not be validated: {error}") from error
+
+
+def unchecked_arguments(arguments: Any) -> EffectiveArguments:
+    """The arguments of a call as the model wrote them, where there is no schema to check them against.
+
+    Raises:
+        InvalidArgumentsError: If they are no object, or cannot be carried exactly.
+    """
+    if type(arguments) is not dict:
+        raise InvalidArgumentsError(f"the arguments are not an object but {type(arguments).__name__}")
+    check_plain(arguments)
+    return EffectiveArguments(arguments)
 
 
 def _as_given(arguments: dict[str, Any]) -> EffectiveArguments:
@@ -151,7 +160,8 @@ class _PydanticValidator:
         # A subclass keeps validators, aliases, defaults and config; `tool_call_schema` drops some.
         fields: Any = {name: (Any, None) for name in injected if name in schema.model_fields}
         self._model = create_model(f"{schema.__name__}Call", __base__=schema, **fields) if fields else schema
-        self._injected, self._left_out = injected, set(injected)
+        # Computed fields are results, not arguments; nobody supplies them.
+        self._injected, self._left_out = injected, {*injected, *schema.model_computed_fields}
         self._keys = {name: self._input_key(name) for name in self._model.model_fields if name not in injected}
         self._variadic = {"args", "kwargs"} & {
             name for name, field in self._model.model_fields.items() if not field.is_required()
@@ -186,6 +196,9 @@ class _PydanticValidator:
 
     def _dump(self, validated: BaseModel) -> dict[str, Any]:
         dumped = self._dump_nested_by_alias(validated) if self._has_aliases else self._by_name(validated)
+        if self._has_sets:
+            values = validated.model_dump(exclude=self._left_out, warnings=False)
+            dumped = {name: _in_order(item, values[name]) for name, item in dumped.items()}
         unset = self._variadic - validated.model_fields_set
         return {self._keys.get(name, name): item for name, item in dumped.items() if name not in unset}
 
@@ -193,6 +206,10 @@ class _PydanticValidator:
     def _has_aliases(self) -> bool:
         # Looked up in the compiled schema, so that aliases of nested models are seen as well.
         return "alias" in str(self._model.__pydantic_core_schema__)
+
+    @cached_property
+    def _has_sets(self) -> bool:
+        return "set'" in str(self._model.__pydantic_core_schema__)
 
     def _by_name(self, validated: BaseModel) -> dict[str, Any]:
         return validated.model_dump(mode="json", exclude=self._left_out, warnings=False)
@@ -223,6 +240,17 @@ class _PydanticV1Validator:
         return EffectiveArguments(arguments, exact=False)
 
 
+def _in_order(plain: Any, value: Any) -> Any:
+    """A dumped value with its sets in a fixed order; their own differs from process to process."""
+    if isinstance(value, set | frozenset) and isinstance(plain, list):
+        return sorted(plain, key=canonical_json)
+    if isinstance(value, Mapping) and isinstance(plain, dict):
+        return {key: _in_order(item, own) for (key, item), own in zip(plain.items(), value.values(), strict=True)}
+    if isinstance(value, list | tuple) and isinstance(plain, list):
+        return [_in_order(item, own) for item, own in zip(plain, value, strict=True)]
+    return plain
+
+
 def _in_words(error: ValidationError) -> str:
     """Pydantic's findings without the input values, which may be large or secret."""
     findings = error.errors(include_url=False, include_input=False, include_context=False)
@@ -246,19 +274,23 @@ def _injected_names(tool: BaseTool) -> frozenset[str]:
     except Exception:  # unresolvable annotations: the signature below still tells the names
         hints = dict(inspect.getfullargspec(function).annotations)
     names |= {name for name, hint in hints.items() if name != "return" and _is_injected(hint)}
+    # A parameter of this name is filled in by LangGraph's tool node whatever its type.
+    if "runtime" in hints or "runtime" in getattr(schema, "model_fields", {}):
+        names.add("runtime")
     return frozenset(names)
 
 
+_TRANSPARENT: Final = (Annotated, Union, UnionType)
+
+
 def _is_injected(hint: Any) -> bool:
-    marks = get_args(hint)[1:] if hasattr(hint, "__metadata__") else ()
-    if any(
-        isinstance(mark, InjectedToolArg) or (isinstance(mark, type) and issubclass(mark, InjectedToolArg))
-        for mark in marks
-    ):
+    """Whether a hint marks an injected parameter, at the top or inside a union, as LangGraph reads it."""
+    kind = hint if isinstance(hint, type) else get_origin(hint)
+    if isinstance(hint, InjectedToolArg) or (isinstance(kind, type) and _is_mark(kind)):
         return True
+    return get_origin(hint) in _TRANSPARENT and any(_is_injected(part) for part in get_args(hint))
+
+
+def _is_mark(kind: type) -> bool:
     # ToolRuntime and its kin are injected by their type alone; their base class is private.
-    kinds = [hint, getattr(hint, "__origin__", None), *get_args(hint)]
-    return any(
-        isinstance(kind, type) and any(base.__name__ == "_DirectlyInjectedToolArg" for base in kind.__mro__)
-        for kind in kinds
-    )
+    return any(base is InjectedToolArg or base.__name__ == "_DirectlyInjectedToolArg" for base in kind.__mro__)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
 
+from toolgate_langchain.catalog.checks import check_profile, check_switch, no_such_tool
 from toolgate_langchain.catalog.entry import CatalogEntry
 from toolgate_langchain.catalog.profile import ToolProfile, claims_profile, profile_of
 from toolgate_langchain.catalog.wellknown import well_known_profile
@@ -28,9 +29,10 @@ _REMOTE_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class RefusedTool:
-    """A tool, or a whole server, that the catalog did not take in, and why."""
+    """A tool, or a whole server, or a tool's own claim, that the catalog did not take in, and why."""
 
     server: str
+    """The server's name; empty for a tool of the agent's own."""
     name: str
     why: str
 
@@ -59,6 +61,7 @@ class ToolCatalog:
     ) -> None:
         if isinstance(enabled, str) or isinstance(disabled_groups, str):
             raise CatalogError("enabled and disabled_groups are collections of names, not one string")
+        check_switch("closed", closed)
         self.closed = closed
         self._entries: dict[str, CatalogEntry] = {}
         self._enabled = None if enabled is None else set(enabled)
@@ -99,9 +102,9 @@ class ToolCatalog:
             tool = item if isinstance(item, BaseTool) else make_tool(item)
             catalog.register(tool, given.pop(tool.name, None))
         if given:
-            raise CatalogError(_no_such_tool("a profile is given for", sorted(given), catalog.names()))
+            raise CatalogError(no_such_tool("a profile is given for", sorted(given), catalog.names()))
         if catalog._enabled is not None and (unknown := sorted(catalog._enabled - set(catalog._entries))):
-            raise CatalogError(_no_such_tool("`enabled` names", unknown, catalog.names()))
+            raise CatalogError(no_such_tool("`enabled` names", unknown, catalog.names()))
         return catalog
 
     # --- registration -------------------------------------------------------------------------
@@ -119,6 +122,7 @@ class ToolCatalog:
         """
         tool = tool if isinstance(tool, BaseTool) else make_tool(tool)
         self._add(CatalogEntry(tool.name, _profile_for(tool, profile), tool=tool))
+        self._report_claim(tool, "")
 
     def register_provider_tool(self, name: str, profile: ToolProfile) -> None:
         """Register a tool that the model's provider runs, known here only by its name.
@@ -128,6 +132,7 @@ class ToolCatalog:
         Raises:
             CatalogError: If the name is taken or empty.
         """
+        check_profile(name, profile)
         self._add(CatalogEntry(name, profile))
 
     def add_remote(
@@ -193,15 +198,27 @@ class ToolCatalog:
             )
         except Exception as error:  # a hostile or broken schema; the tool is lost, nothing else
             return f"its definition cannot be read: {error}"
-        if claims_profile(tool) or profile_of(tool) is not None:
-            self._refused.append(RefusedTool(server.name, tool.name, "it tries to supply its own profile; ignored"))
+        self._report_claim(tool, server.name)
         return None
+
+    def _report_claim(self, tool: BaseTool, server: str) -> None:
+        """Note that a tool's metadata has our key with something that is ignored there."""
+        if claims_profile(tool) or (server and profile_of(tool) is not None):
+            why = "it tries to supply its own profile; ignored"
+            if (claim := RefusedTool(server, tool.name, why)) not in self._refused:
+                self._refused.append(claim)
 
     def _add(self, entry: CatalogEntry) -> None:
         if not entry.name:
             raise CatalogError("a tool has an empty name")
         with self._lock:
-            if (taken := self._entries.get(entry.name)) is not None:
+            taken = self._entries.get(entry.name)
+            if taken is not None and taken.server is not None:
+                # The local tool stays, whichever came first: a server must not take its name away.
+                self._refused.append(
+                    RefusedTool(taken.server.name, entry.name, f"its name is taken by a tool of {entry.origin}")
+                )
+            elif taken is not None:
                 raise CatalogError(
                     f"two tools are named {entry.name!r} (one of {taken.origin}, one of {entry.origin}); rename one"
                 )
@@ -221,8 +238,9 @@ class ToolCatalog:
         Raises:
             CatalogError: If no such tool is registered.
         """
+        check_switch("on", on)
         if name not in self._entries:
-            raise CatalogError(_no_such_tool("a switch names", [name], self.names()))
+            raise CatalogError(no_such_tool("a switch names", [name], self.names()))
         with self._lock:
             if on:
                 self._disabled.discard(name)
@@ -234,6 +252,7 @@ class ToolCatalog:
 
     def switch_group(self, group: str, *, on: bool) -> None:
         """Switch a group on or off by name; covers tools that are added later."""
+        check_switch("on", on)
         with self._lock:
             if on:
                 self._disabled_groups.discard(group)
@@ -286,6 +305,7 @@ class ToolCatalog:
             return met
         if known is None:
             met = CatalogEntry(tool.name, _profile_for(tool, None), tool=tool, first_sight=True)
+            self._report_claim(tool, "")
         else:
             profile, pinned = known.profile, known.pinned
             met = CatalogEntry(tool.name, profile, tool=tool, server=known.server, fingerprint_pinned=pinned)
@@ -298,10 +318,6 @@ class ToolCatalog:
 
 def _profile_for(tool: BaseTool, given: ToolProfile | None) -> ToolProfile:
     if given is not None:
+        check_profile(tool.name, given)
         return given
     return profile_of(tool) or well_known_profile(tool) or ToolProfile()
-
-
-def _no_such_tool(what: str, names: Sequence[str], known: Sequence[str]) -> str:
-    listed = ", ".join(map(repr, known[:20])) or "none"
-    return f"{what} {', '.join(map(repr, names))}, but there is no such tool; registered: {listed}"

@@ -20,6 +20,9 @@ __all__ = ["LOCAL", "CatalogEntry"]
 LOCAL: Final = "local"
 """The origin of a tool that runs in this process."""
 
+_LITERAL: Final = ("const", "default", "enum", "examples")
+"""Keywords of a JSON Schema whose values are values and not schemas."""
+
 _HINTS: Final = ("title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
@@ -112,18 +115,21 @@ class CatalogEntry:
         declaration = None if self.server is None else self.server.declaration(self.name)
         if declaration is None:
             return None
-        pinned = declaration.fingerprint or self.pinned or self.fingerprint
+        pinned = declaration.fingerprint
+        if pinned is None:
+            pinned = self.fingerprint if self.pinned is None else self.pinned
         return declaration.requires_approval if pinned == self.fingerprint else None
 
 
 def _without_prose(schema: Any) -> Any:
     """A local tool's schema without titles and descriptions, which only the model reads."""
     if isinstance(schema, dict):
-        properties = schema.get("properties")
-        kept = {key: _without_prose(item) for key, item in schema.items() if key not in ("title", "description")}
-        if isinstance(properties, dict):  # a property may itself be called "title"
-            kept["properties"] = {name: _without_prose(item) for name, item in properties.items()}
-        return kept
+        # A property may itself be called "title", and a default is a value: neither is prose.
+        return {
+            key: item if key in _LITERAL else _without_prose(item)
+            for key, item in schema.items()
+            if key not in ("title", "description") or not isinstance(item, str)
+        }
     if isinstance(schema, list):
         return [_without_prose(item) for item in schema]
     return schema

@@ -100,8 +100,8 @@ class ToolProfile:
         return "arguments" if self.effective_tier is Tier.CONSEQUENTIAL else "tool"
 
     def without_tier(self) -> ToolProfile:
-        """The same restrictions with the classification taken away."""
-        return replace(self, tier=None, idempotent=False, standing=None)
+        """The same restrictions with the classification taken away, that of the results too."""
+        return replace(self, tier=None, data_class=None, idempotent=False, standing=None)
 
 
 _T = TypeVar("_T", bound="BaseTool | Callable[..., Any]")

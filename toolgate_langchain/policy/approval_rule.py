@@ -70,7 +70,7 @@ class ApprovalRule:
                 return ApprovalNeed(needed=True, reason="whether it needs approval depends on its arguments")
             if predicate is None:
                 predicate = ask_predicate(entry, arguments)
-            if predicate:
+            if predicate is not False:
                 return ApprovalNeed(needed=True, reason="its own predicate asks for approval of these arguments")
         if entry.server is not None:
             declared = entry.declared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 from pydantic import Strict, TypeAdapter, field_validator
@@ -92,7 +93,8 @@ class RunConfiguration:
         Raises:
             pydantic.ValidationError: If the value is anything else.
         """
-        return _CONFIGURATION.validate_python(value, strict=False)
+        # As JSON text: lax validation of Python values would take "no" and 0 for booleans.
+        return _CONFIGURATION.validate_json(json.dumps(value))
 
 
 _CONFIGURATION = TypeAdapter(RunConfiguration)

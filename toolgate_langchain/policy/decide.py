@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.canonical import digest
-from toolgate_langchain.catalog.arguments import EffectiveArguments
+from toolgate_langchain.catalog.arguments import EffectiveArguments, unchecked_arguments
 from toolgate_langchain.errors import InvalidArgumentsError
 from toolgate_langchain.policy.arguments import ArgumentPolicy, ArgumentView, ask_policy
 from toolgate_langchain.policy.decision import Code, Decision, Layer, TraceRow
@@ -18,7 +18,7 @@ from toolgate_langchain.policy.gates import decide_offer
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from toolgate_langchain.catalog.catalog import ToolCatalog
     from toolgate_langchain.catalog.entry import CatalogEntry
@@ -48,9 +48,8 @@ class ProposedCall:
             return cls(name, None, None)
         try:
             schema = entry.arguments
-            if schema is None:
-                return cls(name, entry, EffectiveArguments(arguments if type(arguments) is dict else {}))
-            return cls(name, entry, schema.effective(arguments))
+            effective = unchecked_arguments(arguments) if schema is None else schema.effective(arguments)
+            return cls(name, entry, effective)
         except InvalidArgumentsError as error:
             return cls(name, entry, None, str(error))
 
@@ -271,13 +270,3 @@ def _passed(layer: Layer, reason: str, asks: bool = False) -> TraceRow:
 
 def _denied(layer: Layer, code: str, reason: str) -> TraceRow:
     return TraceRow(layer, Verdict.DENY, code, reason, decided=True)
-
-
-def check_names(kind: str, given: Sequence[str], known: Sequence[str]) -> str:
-    """Say which of the given names are unknown; empty where all are known."""
-    unknown = [name for name in given if name not in known]
-    return (
-        f"unknown {kind} {', '.join(map(repr, unknown))}; known: {', '.join(map(repr, known)) or 'none'}"
-        if unknown
-        else ""
-    )
