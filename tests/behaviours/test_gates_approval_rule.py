@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import pytest
+from langchain_core.messages import ToolCall
 
 from tests.support import Recorder, call, chat, says
 from toolgate_langchain import (
@@ -20,6 +22,7 @@ from toolgate_langchain import (
     ToolProfile,
     Verdict,
 )
+from toolgate_langchain.approvals.heuristics import HeuristicContext
 from toolgate_langchain.catalog.remote import Declaration, RemoteServer
 from toolgate_langchain.policy.caller import Skill
 from toolgate_langchain.policy.context import CallFacts
@@ -99,13 +102,18 @@ def test_remote_undeclared_needs_a_person_and_with_the_exemption_it_does_not() -
     assert needs(READ, server=declared_otherwise, undeclared_remote="exempt")
 
 
+def _says(said: Any, _: Mapping[str, Any]) -> bool:
+    return said  # type: ignore[no-any-return]
+
+
 def _raises(_: Mapping[str, Any]) -> bool:
     raise RuntimeError("no idea")
 
 
 def test_a_predicate_that_says_true_raises_or_returns_1_needs_a_person() -> None:
-    for said in (True, 1, None, "false", "", 0, [], 0.0):
-        assert needs(replace(READ, approval_when=lambda _, said=said: said))
+    says_yes: Sequence[Any] = (True, 1, None, "false", "", 0, [], 0.0)
+    for said in says_yes:
+        assert needs(replace(READ, approval_when=partial(_says, said)))
     assert needs(replace(READ, approval_when=_raises))
     assert not needs(replace(READ, approval_when=lambda _: False))
 
@@ -134,12 +142,16 @@ def test_a_marker_cannot_be_lifted_by_a_declaration_a_hint_or_a_predicate() -> N
     assert needs(marked, facts=CallFacts(predicate=False))
 
 
+def _answers(answer: bool, _call: ToolCall, _context: HeuristicContext) -> bool:
+    return answer
+
+
 def test_a_marker_cannot_be_lifted_by_a_heuristics_existence_but_a_heuristic_that_says_yes_may_release_it() -> None:
     """A person is needed either way; only what really said yes stands in for one."""
     marked = ToolProfile(tier=Tier.READ_ONLY, requires_approval=True)
     for answer, asked in ((False, True), (True, False)):
         ran = Recorder()
-        gate = ToolGate(heuristics=[lambda _call, _context, answer=answer: answer])
+        gate = ToolGate(heuristics=[partial(_answers, answer)])
         talk = chat([says(call("act", "a"))], [ran.tool("act", marked)], gate=gate)
         talk.say()
         assert bool(talk.requests) is asked
@@ -164,6 +176,6 @@ def test_0_no_and_none_where_a_boolean_belongs_are_an_error_and_not_a_guess(give
         lambda value: ToolCatalog.from_tools([Recorder().tool("act")]).switch_tool("act", on=value),
         lambda value: ToolCatalog().switch_group("mail", on=value),
     ):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=r"bool|True or False"):
             make(given)
         make(True)

@@ -205,7 +205,7 @@ def test_for_any_catalog_surface_and_script_of_a_model_restricted_to_the_filtere
     talk.say()
     assert not talk.agent.get_state(talk.config).interrupts
     assert talk.messages[-1].content == "done"
-    calls = [one["id"] for turn in turns for one in turn.tool_calls]
+    calls = [str(one["id"]) for turn in turns for one in turn.tool_calls]
     assert sorted(result.tool_call_id for result in talk.results) == sorted(calls)
     assert set(ran.names) <= set(allowed)
     offered = [name for name in _NAMES if name in gate.filter_offerable(allowed, surface="cron")]
