@@ -144,7 +144,7 @@ class TestForgedState:
         answer = approve(talk.request.request_id)
         talk.resume(answer)
         assert ran.count("send") == 1
-        fork = Command(resume=answer)
+        fork: Command[Any] = Command(resume=answer)
         if talk.asynchronous:
             asyncio.run(talk.agent.ainvoke(fork, paused))
         else:

@@ -112,6 +112,7 @@ class TurnJudge:
         messages: Sequence[BaseMessage] = (),
         state: Mapping[str, Any] | None = None,
         late: bool = False,
+        joins: str = "",
         save: bool = False,
     ) -> Steps[TurnRecord | None]:
         """Judge all calls of a turn, each once.
@@ -126,7 +127,7 @@ class TurnJudge:
             state: The agent's state, for heuristics.
             late: Whether the calls appeared without a saved verdict. They are then judged without
                 heuristics, and their ids are derived, so that a replay makes the same ones.
-
+            joins: The id of the saved turn that late calls become a part of, if there is one.
             save: Whether to make a record even where nothing must be remembered.
 
         Returns:
@@ -160,7 +161,7 @@ class TurnJudge:
         needed = any(decision.needs_person or facts.predicate is not None for _, _, facts, decision in judged)
         if not needed and not save:
             return None
-        turn_id = digest("toolgate:turn:1", run.id, message_id)[:32] if late else self.new_id()
+        turn_id = joins or (digest("toolgate:turn:1", run.id, message_id)[:32] if late else self.new_id())
         turn = TurnRecord(turn_id=turn_id, run_id=run.id, message_id=message_id, settled=asked == 0)
         for call, proposed, facts, decision in judged:
             record = self._record(call, proposed, facts, decision, about, turn_id, late=late)

@@ -199,7 +199,10 @@ class Turns:
         if self._judged_where_they_run(known, run):
             return turn
         index = yield from self._runs.index(state, run)
-        judged = yield from self._gate.judge.judge(run, str(message.id), known, self._runs.find, index, late=True)
+        joins = "" if turn is None else turn.turn_id
+        judged = yield from self._gate.judge.judge(
+            run, str(message.id), known, self._runs.find, index, late=True, joins=joins
+        )
         if judged is None or judged.settled:
             # None of them needs to be asked about; they are judged once more where they run.
             return turn
