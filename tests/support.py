@@ -22,9 +22,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import Field, PrivateAttr
 
-from toolgate_langchain import ToolGate, ToolGateMiddleware, ToolProfile, tool_profile
+from toolgate_langchain import StandingRule, ToolGate, ToolGateMiddleware, ToolProfile, tool_profile
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.hosts.driving import pending_requests
+from toolgate_langchain.hosts.run_state import RULES, read_rules
 
 Turn = AIMessage | Callable[[list[BaseMessage]], AIMessage]
 
@@ -156,6 +157,13 @@ class Chat:
         """Send a message of the user."""
         return self.invoke({"messages": [HumanMessage(text)]})
 
+    def taught(self, remember: Any = "arguments", kind: str = "approve") -> Chat:
+        """Let the first turn be asked about, and answer it with "don't ask again"."""
+        self.say()
+        self.answer(kind, remember=remember)
+        assert self.requests == []
+        return self
+
     def resume(self, value: Any) -> dict[str, Any]:
         """Resume with a raw value, as a screen would."""
         return self.invoke(Command(resume=value))
@@ -194,6 +202,11 @@ class Chat:
     def results(self) -> list[ToolMessage]:
         """All tool messages of the history."""
         return [message for message in self.messages if isinstance(message, ToolMessage)]
+
+    @property
+    def rules(self) -> list[StandingRule]:
+        """The standing rules in the thread's state."""
+        return list(read_rules(self.agent.get_state(self.config).values.get(RULES)))
 
     def result(self, call_id: str) -> str:
         """The text of the one tool message of a call."""

@@ -175,19 +175,19 @@ class TestLimit:
         talk = chat(turns, [ran.tool("deploy", ASKED)], gate=ToolGate(ledger=ledger))
         talk.say()
         talk.answer("approve", remember="arguments")
-        (first,) = rules_of(talk)
+        (first,) = talk.rules
         most = tuple(replace(first, arguments={"n": n}) for n in range(199))
         talk.agent.update_state(talk.config, {RULES: write_rules(most)}, as_node="ToolGateMiddleware.before_agent")
         talk.say("two more")
         for _ in range(2):
             talk.answer("approve", remember="arguments")
-        assert [rule.arguments for rule in rules_of(talk)] == [{"n": n} for n in range(200)]
+        assert [rule.arguments for rule in talk.rules] == [{"n": n} for n in range(200)]
         assert [rule.arguments for rule in ledger.thread_rules(talk.thread)] == [{"n": 200}]
         talk.say("again")
         assert talk.request.arguments == {"n": 201}
         talk.answer("reject")
         assert ran.count("deploy") == 6
-        assert len(rules_of(talk)) == 200
+        assert len(talk.rules) == 200
 
     def test_what_becomes_free_in_the_state_is_taken_from_the_ledger(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Rules of a run leave the state with it, and those that waited in the ledger move in."""
@@ -200,11 +200,11 @@ class TestLimit:
         talk.say()
         for scope in ("run", "run", "thread", "thread"):
             talk.answer("approve", remember={"what": "arguments", "scope": scope})
-        assert [rule.arguments for rule in rules_of(talk)] == [{"n": 0}, {"n": 1}]
+        assert [rule.arguments for rule in talk.rules] == [{"n": 0}, {"n": 1}]
         assert len(ledger.thread_rules(talk.thread)) == 2
         talk.say("a new run")
         assert talk.requests == []
-        assert [rule.arguments for rule in rules_of(talk)] == [{"n": 2}, {"n": 3}]
+        assert [rule.arguments for rule in talk.rules] == [{"n": 2}, {"n": 3}]
         assert list(ledger.thread_rules(talk.thread)) == []
 
     def test_rules_of_a_run_die_with_it_in_the_ledger_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,14 +296,10 @@ def test_a_rule_keeps_the_time_that_it_was_given(monkeypatch: pytest.MonkeyPatch
     clock.forward(seconds=0.1)
     talk.say("too late")
     assert any("expired" in note for note in talk.request.notes)
-    assert [rule.expires_at for rule in rules_of(talk)] == [NOW + timedelta(seconds=60)]
+    assert [rule.expires_at for rule in talk.rules] == [NOW + timedelta(seconds=60)]
 
 
 def few(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     """Let a state hold fewer rules, so that a test need not make hundreds."""
     for module in ("runs", "turns"):
         monkeypatch.setattr(f"toolgate_langchain.hosts.{module}.MAX_RULES_IN_STATE", limit)
-
-
-def rules_of(talk: Chat) -> list[StandingRule]:
-    return list(read_rules(talk.agent.get_state(talk.config).values.get(RULES)))

@@ -76,8 +76,8 @@ class ApprovalRequest:
         name = show_text(self.tool_name, what="the tool's name").text
         lines = [f"Tool: {name} ({self.tier}, {show_text(self.origin).text})"]
         shown = self.shown_arguments or show_arguments(self.arguments)[0]
-        lines += ["Arguments: none"] if not shown else [f"  {key}: {text}" for key, text in shown.items()]
-        lines.append(f"Asked because: {show_text(self.reason).text}")
+        lines += ["Arguments: none"] if not shown else [f"  {key}: {_inset(text)}" for key, text in shown.items()]
+        lines.append(f"Asked because: {_inset(show_text(self.reason).text)}")
         if self.agent_path:
             lines.append(f"Agent: {' > '.join(show_text(name).text for name in self.agent_path)}")
         lines += [f"Warning: {warning}" for warning in self.warnings]
@@ -173,6 +173,11 @@ class ApprovalRequest:
             hint=ours["hint"],
             error=ours["error"] or "",
         )
+
+
+def _inset(text: str) -> str:
+    """Text of several lines, none of which can pass for a line of the request itself."""
+    return text.replace("\n", "\n    ")
 
 
 def is_approval_interrupt(value: Any) -> bool:

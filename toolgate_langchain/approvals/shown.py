@@ -76,7 +76,7 @@ def show_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, str], tuple[
     warnings: list[str] = []
     total = 0
     for name, value in arguments.items():
-        key = show_text(name, what="an argument's name")
+        key = _show_name(name)
         label = key.text
         while label in shown:
             # Two names that look the same are two arguments, and both are shown.
@@ -95,6 +95,15 @@ def show_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, str], tuple[
     if total > MAX_SHOWN and not any("too long" in warning for warning in warnings):
         warnings.append("the arguments together are too long to take in")
     return shown, tuple(dict.fromkeys(warnings))
+
+
+def _show_name(name: str) -> Shown:
+    """A name in one line: a line break in it could pass for the end of the argument."""
+    shown = show_text(name, what="an argument's name")
+    if "\n" not in shown.text:
+        return shown
+    warning = "an argument's name contains line breaks, shown as escapes"
+    return Shown(shown.text.replace("\n", _escape(ord("\n"))), (*shown.warnings, warning))
 
 
 def _visible(text: str, index: int) -> str:
