@@ -6,7 +6,7 @@ ties. The function is pure: what needs I/O or a clock is obtained by the hosts a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.canonical import digest
@@ -18,7 +18,7 @@ from toolgate_langchain.policy.gates import decide_offer
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from toolgate_langchain.catalog.catalog import ToolCatalog
     from toolgate_langchain.catalog.entry import CatalogEntry
@@ -77,11 +77,7 @@ def decide(
     facts: CallFacts,
 ) -> Decision:
     """Decide one call. Stops at the row that decides; the trace holds that row alone."""
-    for row, must_ask, needs_person in _rows(call, context, rulebook, rules, memory, facts):
-        if row.decided:
-            assert row.verdict is not None
-            return Decision(row.verdict, row.code, row.reason, row.layer, (row,), must_ask, needs_person)
-    raise AssertionError("the last row always decides")  # pragma: no cover
+    return _decide(call, context, rulebook, rules, memory, facts, None)
 
 
 def explain(
@@ -94,62 +90,40 @@ def explain(
 ) -> Decision:
     """Decide one call as `decide` does, with all nine rows in the trace."""
     trace: list[TraceRow] = []
-    decision: Decision | None = None
-    for row, must_ask, needs_person in _rows(call, context, rulebook, rules, memory, facts):
-        trace.append(row)
-        if row.decided:
-            assert row.verdict is not None
-            decision = Decision(row.verdict, row.code, row.reason, row.layer, (), must_ask, needs_person)
-            break
-    assert decision is not None
-    reached = {row.layer for row in trace}
-    trace += [TraceRow(layer, None, "", "not reached") for layer in Layer if layer not in reached]
-    return Decision(
-        decision.verdict,
-        decision.code,
-        decision.reason,
-        decision.layer,
-        tuple(trace),
-        decision.must_ask,
-        decision.needs_person,
-    )
+    decision = _decide(call, context, rulebook, rules, memory, facts, trace)
+    reached = {row.layer for row in (*trace, *decision.trace)}
+    unreached = [TraceRow(layer, None, "", "not reached") for layer in Layer if layer not in reached]
+    return replace(decision, trace=(*trace, *decision.trace, *unreached))
 
 
-def _rows(
+def _decide(
     call: ProposedCall,
     context: RunContext,
     rulebook: Rulebook,
     rules: RulesInForce,
     memory: RunMemory,
     facts: CallFacts,
-) -> Iterator[tuple[TraceRow, bool, bool]]:
-    """The rows in order, each with whether a person must be asked, and is needed, as far as known."""
+    trace: list[TraceRow] | None,
+) -> Decision:
+    """Ask the rows in order. Rows that let the call pass go into the trace, where there is one."""
     # 0 - switch
     if facts.stopped:
-        yield _denied(Layer.SWITCH, Code.STOPPED, "all releases are stopped"), False, False
-        return
-    yield _passed(Layer.SWITCH, "releases are not stopped"), False, False
+        return _denied(Layer.SWITCH, Code.STOPPED, "all releases are stopped")
+    _passed(trace, Layer.SWITCH, "releases are not stopped")
 
     # 1 - identity
     entry, arguments = call.entry, call.arguments
     if entry is None:
-        yield (
-            _denied(Layer.IDENTITY, Code.UNKNOWN_TOOL, f"{call.name!r} is not a tool of this agent"),
-            False,
-            False,
-        )
-        return
+        return _denied(Layer.IDENTITY, Code.UNKNOWN_TOOL, f"{call.name!r} is not a tool of this agent")
     if arguments is None:
-        yield _denied(Layer.IDENTITY, Code.INVALID_ARGUMENTS, call.fault), False, False
-        return
-    yield _passed(Layer.IDENTITY, "a tool of this agent, and its arguments fit"), False, False
+        return _denied(Layer.IDENTITY, Code.INVALID_ARGUMENTS, call.fault)
+    _passed(trace, Layer.IDENTITY, "a tool of this agent, and its arguments fit")
 
     # 2 - gates
     offer = decide_offer(entry, context, rulebook.catalog)
     if not offer.allowed:
-        yield _denied(Layer.GATES, offer.code, offer.reason), False, False
-        return
-    yield _passed(Layer.GATES, "it may take part in this run"), False, False
+        return _denied(Layer.GATES, offer.code, offer.reason)
+    _passed(trace, Layer.GATES, "it may take part in this run")
 
     # 3 - argument policies
     must_ask, asked_because = False, ""
@@ -159,78 +133,46 @@ def _rows(
             ArgumentView(call.name, arguments.values, entry, context.surface, context.caller),
         )
         if answer.verdict is Verdict.DENY:
-            yield (
-                _denied(Layer.ARGUMENT_POLICIES, Code.ARGUMENT_POLICY, answer.reason),
-                must_ask,
-                must_ask,
+            return _denied(
+                Layer.ARGUMENT_POLICIES, Code.ARGUMENT_POLICY, answer.reason, must_ask=must_ask, needs_person=must_ask
             )
-            return
         if answer.verdict is Verdict.ASK and not must_ask:
             must_ask, asked_because = True, answer.reason
-    yield (
-        _passed(Layer.ARGUMENT_POLICIES, asked_because or "no objection", must_ask),
-        must_ask,
-        must_ask,
-    )
+    _passed(trace, Layer.ARGUMENT_POLICIES, asked_because or "no objection", asks=must_ask)
 
     # 4 - standing denies
     denied = _standing_deny(entry, arguments.values, rules, memory)
     if denied is not None:
-        yield _denied(Layer.STANDING_DENIES, *denied), must_ask, must_ask
-        return
-    yield (
-        _passed(Layer.STANDING_DENIES, "nobody said never, nor rejected it in this run"),
-        must_ask,
-        must_ask,
-    )
+        return _denied(Layer.STANDING_DENIES, *denied, must_ask=must_ask, needs_person=must_ask)
+    _passed(trace, Layer.STANDING_DENIES, "nobody said never, nor rejected it in this run")
 
     # 5 - approval rule
     need = rulebook.approval_rule.need(entry, context.surface, arguments.values, facts.predicate)
     if not need.needed and not must_ask:
-        yield (
-            TraceRow(Layer.APPROVAL_RULE, Verdict.ALLOW, Code.NOT_REQUIRED, need.reason, decided=True),
-            False,
-            False,
-        )
-        return
+        return _decided(Layer.APPROVAL_RULE, Verdict.ALLOW, Code.NOT_REQUIRED, need.reason)
     why = need.reason if need.needed else asked_because
-    yield _passed(Layer.APPROVAL_RULE, why, asks=True), must_ask, True
+    _passed(trace, Layer.APPROVAL_RULE, why, asks=True)
 
     # 6 - standing allows, and 7 - heuristics, which the same things keep from releasing
     barred = _barred(facts, must_ask=must_ask, typed_input=need.typed_input)
     allowed = None if barred else rules.allows(entry, arguments.values)
     if allowed is not None:
-        yield (
-            TraceRow(Layer.STANDING_ALLOWS, Verdict.ALLOW, Code.STANDING_RULE, allowed, decided=True),
-            must_ask,
-            True,
+        return _decided(
+            Layer.STANDING_ALLOWS, Verdict.ALLOW, Code.STANDING_RULE, allowed, must_ask=must_ask, needs_person=True
         )
-        return
-    yield _passed(Layer.STANDING_ALLOWS, barred or "no rule matches"), must_ask, True
+    _passed(trace, Layer.STANDING_ALLOWS, barred or "no rule matches")
     if facts.heuristic is not None and not barred:
-        reason = f"heuristic {facts.heuristic!r} said yes"
-        yield (
-            TraceRow(
-                Layer.HEURISTICS,
-                Verdict.ALLOW,
-                f"heuristic:{facts.heuristic}",
-                reason,
-                decided=True,
-            ),
-            must_ask,
-            True,
-        )
-        return
+        code, reason = f"heuristic:{facts.heuristic}", f"heuristic {facts.heuristic!r} said yes"
+        return _decided(Layer.HEURISTICS, Verdict.ALLOW, code, reason, must_ask=must_ask, needs_person=True)
     unheard = "none said yes" if facts.heuristics_run else "heuristics not run"
-    yield _passed(Layer.HEURISTICS, barred or unheard), must_ask, True
+    _passed(trace, Layer.HEURISTICS, barred or unheard)
 
     # 8 - surface
     if context.surface.attended:
         code = Code.INPUT_REQUIRED if need.typed_input else Code.APPROVAL_REQUIRED
-        yield TraceRow(Layer.SURFACE, Verdict.ASK, code, why, decided=True), must_ask, True
-    else:
-        reason = f"nobody is there on surface {context.surface.name!r}: {why}"
-        yield _denied(Layer.SURFACE, Code.UNATTENDED, reason), must_ask, True
+        return _decided(Layer.SURFACE, Verdict.ASK, code, why, must_ask=must_ask, needs_person=True)
+    reason = f"nobody is there on surface {context.surface.name!r}: {why}"
+    return _denied(Layer.SURFACE, Code.UNATTENDED, reason, must_ask=must_ask, needs_person=True)
 
 
 def _standing_deny(
@@ -264,9 +206,17 @@ def _barred(facts: CallFacts, *, must_ask: bool, typed_input: bool) -> str:
     return ""
 
 
-def _passed(layer: Layer, reason: str, asks: bool = False) -> TraceRow:
-    return TraceRow(layer, Verdict.ASK if asks else None, "", reason)
+def _passed(trace: list[TraceRow] | None, layer: Layer, reason: str, *, asks: bool = False) -> None:
+    if trace is not None:
+        trace.append(TraceRow(layer, Verdict.ASK if asks else None, "", reason))
 
 
-def _denied(layer: Layer, code: str, reason: str) -> TraceRow:
-    return TraceRow(layer, Verdict.DENY, code, reason, decided=True)
+def _denied(layer: Layer, code: str, reason: str, *, must_ask: bool = False, needs_person: bool = False) -> Decision:
+    return _decided(layer, Verdict.DENY, code, reason, must_ask=must_ask, needs_person=needs_person)
+
+
+def _decided(
+    layer: Layer, verdict: Verdict, code: str, reason: str, *, must_ask: bool = False, needs_person: bool = False
+) -> Decision:
+    row = TraceRow(layer, verdict, code, reason, decided=True)
+    return Decision(verdict, code, reason, layer, (row,), must_ask, needs_person)
