@@ -6,20 +6,21 @@ a deny matches must be the value that the tool will see, or `"5"` slips past a d
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import UnionType
-from typing import Annotated, Any, Final, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Protocol
 
-from langchain_core.tools import BaseTool, InjectedToolArg
 from pydantic import AliasChoices, BaseModel, ValidationError, create_model
 from pydantic.v1 import BaseModel as BaseModelV1
 from pydantic.v1 import ValidationError as ValidationErrorV1
 
 from toolgate_langchain.canonical import canonical_json, check_plain
+from toolgate_langchain.catalog.injected import injected_names
 from toolgate_langchain.errors import InvalidArgumentsError, MissingExtraError
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
 
 __all__ = ["ArgumentSchema", "EffectiveArguments", "JsonSchemaValidator", "unchecked_arguments"]
 
@@ -52,7 +53,7 @@ class ArgumentSchema:
     def __init__(self, tool: BaseTool) -> None:
         self._tool_name = tool.name
         self._tool = tool
-        self.injected = _injected_names(tool)
+        self.injected = injected_names(tool)
         schema = tool.args_schema
         self._validate: _Validator
         if schema is None:
@@ -185,6 +186,9 @@ class _PydanticValidator:
         values = arguments
         try:
             values = self._dump(first)
+            if repr(values) == repr(arguments):
+                # Validation changed nothing, so validating the dump again would be doing the same twice.
+                return EffectiveArguments(arguments)
             check_plain(values)
             again = self._model.model_validate(values)
             same = self._fields(again) == self._fields(first) and (
@@ -258,39 +262,3 @@ def _in_words(error: ValidationError) -> str:
         f"{'.'.join(str(step) for step in finding['loc']) or 'arguments'}: {finding['msg']}" for finding in findings[:5]
     ]
     return "; ".join(shown)
-
-
-def _injected_names(tool: BaseTool) -> frozenset[str]:
-    """Names of the parameters that code fills in and the model must not."""
-    names: set[str] = set()
-    schema = tool.args_schema
-    if isinstance(schema, type) and issubclass(schema, BaseModel):
-        offered = tool.tool_call_schema
-        if isinstance(offered, type) and issubclass(offered, BaseModel):
-            names |= set(schema.model_fields) - set(offered.model_fields)
-    function = getattr(tool, "func", None) or getattr(tool, "coroutine", None) or tool._run
-    try:
-        hints = get_type_hints(function, include_extras=True)
-    except Exception:  # unresolvable annotations: the signature below still tells the names
-        hints = dict(inspect.getfullargspec(function).annotations)
-    names |= {name for name, hint in hints.items() if name != "return" and _is_injected(hint)}
-    # A parameter of this name is filled in by LangGraph's tool node whatever its type.
-    if "runtime" in hints or "runtime" in getattr(schema, "model_fields", {}):
-        names.add("runtime")
-    return frozenset(names)
-
-
-_TRANSPARENT: Final = (Annotated, Union, UnionType)
-
-
-def _is_injected(hint: Any) -> bool:
-    """Whether a hint marks an injected parameter, at the top or inside a union, as LangGraph reads it."""
-    kind = hint if isinstance(hint, type) else get_origin(hint)
-    if isinstance(hint, InjectedToolArg) or (isinstance(kind, type) and _is_mark(kind)):
-        return True
-    return get_origin(hint) in _TRANSPARENT and any(_is_injected(part) for part in get_args(hint))
-
-
-def _is_mark(kind: type) -> bool:
-    # ToolRuntime and its kin are injected by their type alone; their base class is private.
-    return any(base is InjectedToolArg or base.__name__ == "_DirectlyInjectedToolArg" for base in kind.__mro__)

@@ -1,0 +1,58 @@
+"""Which parameters of a tool code fills in, so that a model must not."""
+
+from __future__ import annotations
+
+import inspect
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+
+from langchain_core.tools import BaseTool, InjectedToolArg
+from pydantic import AliasChoices, AliasPath, BaseModel
+
+__all__ = ["injected_names"]
+
+
+def injected_names(tool: BaseTool) -> frozenset[str]:
+    """Names of the parameters that code fills in and the model must not."""
+    names: set[str] = set()
+    schema = tool.args_schema
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        offered = tool.tool_call_schema
+        if isinstance(offered, type) and issubclass(offered, BaseModel):
+            names |= set(schema.model_fields) - set(offered.model_fields)
+    function = getattr(tool, "func", None) or getattr(tool, "coroutine", None) or tool._run
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception:  # unresolvable annotations: the signature below still tells the names
+        hints = dict(inspect.getfullargspec(function).annotations)
+    names |= {name for name, hint in hints.items() if name != "return" and _is_injected(hint)}
+    # A parameter of this name is filled in by LangGraph's tool node whatever its type.
+    if "runtime" in hints or "runtime" in getattr(schema, "model_fields", {}):
+        names.add("runtime")
+    return frozenset(names | _aliases(schema, names))
+
+
+def _aliases(schema: Any, names: set[str]) -> set[str]:
+    """The other keys under which a schema would take these fields."""
+    found: set[str] = set()
+    for name in names & set(getattr(schema, "model_fields", {})):
+        alias = schema.model_fields[name].validation_alias
+        choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+        found |= {str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices if choice}
+    return found
+
+
+_TRANSPARENT: Final = (Annotated, Union, UnionType)
+
+
+def _is_injected(hint: Any) -> bool:
+    """Whether a hint marks an injected parameter, at the top or inside a union, as LangGraph reads it."""
+    kind = hint if isinstance(hint, type) else get_origin(hint)
+    if isinstance(hint, InjectedToolArg) or (isinstance(kind, type) and _is_mark(kind)):
+        return True
+    return get_origin(hint) in _TRANSPARENT and any(_is_injected(part) for part in get_args(hint))
+
+
+def _is_mark(kind: type) -> bool:
+    # ToolRuntime and its kin are injected by their type alone; their base class is private.
+    return any(base is InjectedToolArg or base.__name__ == "_DirectlyInjectedToolArg" for base in kind.__mro__)
