@@ -183,7 +183,7 @@ class TestAPersonRejectsThenAPredicateOrARuleWouldAllowOnResume:
 
     def test_a_heuristic(self, ran: Recorder, asynchronous: bool) -> None:
         def says_yes_to_repeats(call: Mapping[str, Any], _: object) -> bool:
-            return call["id"] != "s"
+            return bool(call["id"] != "s")
 
         talk = chat(
             [says(call("send", "s", n=1)), says(call("send", "t", n=1))],
