@@ -27,6 +27,8 @@ MAX_NODES: Final = 200_000
 
 _INT64: Final = 2**63
 
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 
 def canonical_json(value: Any) -> str:
     """Return the canonical JSON text of a plain value.
@@ -40,7 +42,7 @@ def canonical_json(value: Any) -> str:
         NotPlainJsonError: If JSON cannot carry the value at all.
     """
     try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return _ENCODER.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise NotPlainJsonError(f"cannot be written as JSON: {error}") from error
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import inspect
 import threading
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeAlias, TypeVar
@@ -29,7 +28,7 @@ def run_steps(flow: Steps[_T]) -> _T:
         while True:
             try:
                 value = step()
-                if inspect.isawaitable(value):
+                if hasattr(type(value), "__await__"):
                     value = _wait_for(value)
             except BaseException as error:
                 step = flow.throw(error)
@@ -47,7 +46,7 @@ async def arun_steps(flow: Steps[_T]) -> _T:
         while True:
             try:
                 value = step()
-                if inspect.isawaitable(value):
+                if hasattr(type(value), "__await__"):
                     value = await value
             except BaseException as error:
                 step = flow.throw(error)

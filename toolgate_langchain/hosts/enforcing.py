@@ -64,6 +64,16 @@ class _Attempt:
     record: CallRecord | None
     entry: CatalogEntry | None
 
+    @property
+    def approved(self) -> bool:
+        """Whether a person's approval or edit lets it run."""
+        return self.record is not None and self.record.person_released
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it uses up no grant: running it again does no harm, and nobody was asked."""
+        return self.entry is not None and self.entry.repeatable and not self.approved
+
 
 class Enforcement:
     """Checks calls for the last time, for one agent.
@@ -109,10 +119,12 @@ class Enforcement:
             return self._refuse(attempt, decision)
         assert proposed.arguments is not None
         values = proposed.arguments.values
+        if record is not None and record.outcome == "edited":
+            record.arguments = values  # the notice tells what runs, with everything that validation filled in
         self._tell(attempt, decision, values)
-        result = yield from self._start(
-            attempt, request.override(tool_call={**attempt.call, "args": dict(values)}), handler
-        )
+        if values is not attempt.call["args"]:
+            request = request.override(tool_call={**attempt.call, "args": dict(values)})
+        result = yield from self._start(attempt, request, handler)
         return self._finished(attempt, result)
 
     def _attempt(self, request: ToolCallRequest) -> _Attempt:
@@ -141,8 +153,9 @@ class Enforcement:
         index = yield from self._runs.index(state, run)
         memory: RunMemory = yield lambda: self._gate.ledger.memory(run.id)
         stopped = yield self._gate.ledger.stopped
-        facts = replace(CallFacts() if record is None else record.facts, stopped=stopped is not False)
-        person = record is not None and record.person_released
+        stopped = stopped is not False
+        facts = CallFacts(stopped=stopped) if record is None else replace(record.facts, stopped=stopped)
+        person = attempt.approved
         # What a person just approved is not held against what was rejected beside it.
         known = RunMemory() if person else memory
         rules = self._gate.judge.view(index, run)
@@ -165,8 +178,7 @@ class Enforcement:
         """Use the grant up, by compare-and-set, where the call may not be repeated or was asked about."""
         entry, record, run = attempt.entry, attempt.record, attempt.run
         assert entry is not None and proposed.arguments is not None
-        person = record is not None and record.person_released
-        if entry.repeatable and not person:
+        if attempt.repeatable:
             return decision
         turn_id = "" if attempt.turn is None else attempt.turn.turn_id
         bound = call_digest(run, entry, proposed.arguments.values, turn_id, str(attempt.call["id"]))
@@ -181,7 +193,7 @@ class Enforcement:
             bound = written
         key = self._key(attempt)
         start: StartStatus = yield lambda: self._gate.ledger.start(
-            key, bound, needs_grant=person, repeatable=entry.repeatable
+            key, bound, needs_grant=attempt.approved, repeatable=entry.repeatable
         )
         if start in (StartStatus.STARTED, StartStatus.REENTERED):
             return decision
@@ -209,28 +221,33 @@ class Enforcement:
         self, attempt: _Attempt, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
     ) -> Steps[Any]:
         """Run the tool; an agent inside it shares the run."""
-        run, key = attempt.run, self._key(attempt)
-        ledger = self._gate.ledger
+        run = attempt.run
         token = current_run.set(ParentRun(run.id, (*run.agent_path, attempt.call["name"])))
         try:
             result = yield lambda: handler(request)
         except GraphInterrupt as pause:
             if run.context.surface.attended:
-                yield lambda: ledger.end(key, GrantStatus.PAUSED)
+                yield from self._end(attempt, GrantStatus.PAUSED)
                 raise
-            yield lambda: ledger.end(key, GrantStatus.FAILED)
+            yield from self._end(attempt, GrantStatus.FAILED)
             reason = f"the tool wanted to pause, and nobody is there on surface {run.context.surface.name!r}: {pause}"
             return self._refuse(attempt, _denied(Code.UNATTENDED, reason))
         except GraphBubbleUp:
-            yield lambda: ledger.end(key, GrantStatus.FINISHED)
+            yield from self._end(attempt, GrantStatus.FINISHED)
             raise
         except BaseException:
-            yield lambda: ledger.end(key, GrantStatus.FAILED)
+            yield from self._end(attempt, GrantStatus.FAILED)
             raise
         finally:
             current_run.reset(token)
-        yield lambda: ledger.end(key, GrantStatus.FINISHED)
+        yield from self._end(attempt, GrantStatus.FINISHED)
         return result
+
+    def _end(self, attempt: _Attempt, status: GrantStatus) -> Steps[None]:
+        """Record how a call ended that used up a grant."""
+        if not attempt.repeatable:
+            key = self._key(attempt)
+            yield lambda: self._gate.ledger.end(key, status)
 
     def _finished(self, attempt: _Attempt, result: Any) -> Any:
         if isinstance(result, list):

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
     from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.hosts.offering import Offering
     from toolgate_langchain.hosts.runs import AgentRuns
+    from toolgate_langchain.policy.surface import Surface
 
 __all__ = ["Turns"]
 
@@ -48,6 +50,7 @@ class Turns:
 
     def __init__(self, runs: AgentRuns, offering: Offering) -> None:
         self._runs, self._offering, self._gate = runs, offering, runs.gate
+        self._needs: dict[str, tuple[CatalogEntry, Surface, bool]] = {}
 
     def model_steps(
         self,
@@ -143,12 +146,19 @@ class Turns:
 
         Judging them now as well would leave nothing to ask and nothing to save.
         """
-        rulebook, surface = self._gate.rulebook, run.context.surface
-        return not rulebook.argument_policies and not any(
-            entry is not None
-            and (self._returns_directly(entry.name) or rulebook.approval_rule.need(entry, surface).needed)
+        surface = run.context.surface
+        return not self._gate.rulebook.argument_policies and not any(
+            entry is not None and (self._returns_directly(entry.name) or self._may_need_person(entry, surface))
             for entry in (self._runs.find(call["name"]) for call in calls)
         )
+
+    def _may_need_person(self, entry: CatalogEntry, surface: Surface) -> bool:
+        """Whether some call of a tool needs a person on a surface; worked out once for each of them."""
+        known = self._needs.get(entry.name)
+        if known is None or known[0] is not entry or known[1] is not surface:
+            need = self._gate.approval_rule.need(entry, surface)
+            known = self._needs[entry.name] = (entry, surface, need.needed)
+        return known[2]
 
     @staticmethod
     def _calls_to_judge(message: AIMessage, result: Sequence[BaseMessage], response_format: Any) -> list[ToolCall]:
