@@ -175,6 +175,17 @@ class TestChannels:
         assert talk.requests == []
         assert [channel for channel, _ in writes(talk)].count(RULES) == 1
 
+    def test_a_rule_that_goes_to_the_ledger_writes_nothing(
+        self, asynchronous: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("toolgate_langchain.hosts.turns.MAX_RULES_IN_STATE", 1)
+        talk = self.talk(says(call("deploy", n=1)), says(call("deploy", n=2)), asynchronous=asynchronous)
+        talk.say()
+        for _ in range(2):
+            talk.answer("approve", remember="arguments")
+        assert [channel for channel, _ in writes(talk)].count(RULES) == 1
+        assert [rule.arguments for rule in talk.gate.ledger.thread_rules(talk.thread)] == [{"n": 2}]  # type: ignore[union-attr]
+
     def test_a_new_run_closes_the_last_turn_once(self, asynchronous: bool) -> None:
         """What is closed is not closed again: later runs that need nobody write only who they are."""
         talk = self.talk(

@@ -13,12 +13,13 @@ _ROOT = Path(__file__).parents[2]
 Step = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Processes:
-    """Takes each step of a conversation in a new process."""
+    """Takes each step of a conversation in a new process, in turn synchronously and asynchronously."""
 
     database: Path
     asynchronous: bool
+    """Whether the next step is taken with `ainvoke`."""
     heuristic: bool = False
 
     def step(self, *turns: list[tuple[str, dict[str, Any], str]], answer: Any = None, thread: str = "thread") -> Step:
@@ -36,6 +37,7 @@ class Processes:
             "script": turns,
             "answer": answer,
         }
+        self.asynchronous = not self.asynchronous
         child = subprocess.run(
             [sys.executable, "-W", "error", str(_CHILD)],
             input=json.dumps(given),

@@ -147,6 +147,15 @@ class TestCap:
         assert ran.names == ["list", "a", "list", "list", "b", "list", "list"]
         assert unasked(talk).startswith("2 turns")
 
+    def test_a_turn_whose_predicate_says_no_does_not_count(self, asynchronous: bool) -> None:
+        """A turn does not count either where it took a look at the arguments to see that nobody is needed."""
+        ran = Recorder()
+        by_arguments = ToolProfile(tier=Tier.READ_ONLY, approval_when=lambda _: False)
+        talk = capped(["look"] * 4 + ["a", "b", "c"], ran, profiles={"look": by_arguments}, asynchronous=asynchronous)
+        talk.say()
+        assert ran.names == ["look"] * 4 + ["a", "b"]
+        assert talk.request.tool_name == "c"
+
     def test_at_the_cap_a_call_that_a_standing_rule_would_have_released_is_asked_too(self, asynchronous: bool) -> None:
         """At the cap, a call that a standing rule would have released is asked too; turns that a rule released
         count."""
