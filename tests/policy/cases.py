@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from hypothesis import strategies as st
 from langchain_core.tools import BaseTool, tool
@@ -293,23 +293,33 @@ class Decided:
 # --- drawing --------------------------------------------------------------------------------------
 
 
-def _each(make: Callable[..., T], /, **choices: Sequence[Any]) -> st.SearchStrategy[T]:
-    """Draw one of every list of choices and make something of them.
+class _Each(Generic[T]):
+    """One of every list of choices, and something made of them, told by one number.
 
-    One number stands for all the choices, because thirty draws a case would take most of the time.
+    One number stands for all the choices, because forty draws a case would take most of the time.
     Its range stays below 24 bits, where Hypothesis draws evenly.
     """
-    total = math.prod(len(listed) for listed in choices.values())
-    assert total < 2**24
 
-    def made(number: int) -> T:
+    def __init__(self, make: Callable[..., T], /, **choices: Sequence[Any]) -> None:
+        self._make, self._choices = make, choices
+        self._total = math.prod(len(listed) for listed in choices.values())
+        assert self._total < 2**24
+
+    @property
+    def numbers(self) -> st.SearchStrategy[int]:
+        return st.integers(0, self._total - 1)
+
+    def __call__(self, number: int) -> T:
         picked = {}
-        for name, listed in choices.items():
+        for name, listed in self._choices.items():
             number, position = divmod(number, len(listed))
             picked[name] = listed[position]
-        return make(**picked)
+        return self._make(**picked)
 
-    return st.integers(0, total - 1).map(made)
+
+def _perhaps(make: Callable[..., T]) -> Callable[..., T | None]:
+    """What is made only in some of the cases; fewer draws than a list takes."""
+    return lambda *, there, **picked: make(**picked) if there else None
 
 
 def _mostly(usual: Any, *rare: Any, times: int) -> list[Any]:
@@ -334,7 +344,7 @@ def _surface(
 
 
 _SAID = [Verdict.ALLOW, Verdict.ASK, Verdict.DENY, None, None]
-_SURFACES = _each(
+_SURFACES = _Each(
     _surface,
     attended=[True, True, False],
     name=["chat", "chat", "cli"],
@@ -345,7 +355,7 @@ _SURFACES = _each(
 )
 
 _FORM = {"type": "object", "properties": {"note": {"type": "string"}}}
-_PROFILES = _each(
+_PROFILES = _Each(
     ToolProfile,
     tier=[Tier.ROUTINE, *Tier, None],
     groups=[frozenset({"mail"}), frozenset(), frozenset({"mail", "code"})],
@@ -356,8 +366,9 @@ _PROFILES = _each(
     data_class=[DataClass.PUBLIC, *DataClass, None],
 )
 
-_CONFIGURATIONS = _each(
-    RunConfiguration,
+_CONFIGURATIONS = _Each(
+    _perhaps(RunConfiguration),
+    there=[False, False, True],
     groups=_mostly(None, frozenset(), frozenset({"mail"}), frozenset({"code"}), frozenset({"code", "mail"}), times=4),
     skills=_mostly(
         (),
@@ -372,8 +383,9 @@ _CONFIGURATIONS = _each(
     tools=_mostly(None, (), ("act",), ("other", "act"), ("other",), times=5),
 )
 
-_RULES = _each(
-    DrawnRule,
+_RULES = _Each(
+    _perhaps(DrawnRule),
+    there=[False, True],
     effect=["allow", "allow", "deny"],
     arguments=REMEMBERED,
     tool_name=_mostly("act", "Act", "act ", times=6),
@@ -397,7 +409,7 @@ def _without_end(rule: DrawnRule) -> str:
     return repr(rule._replace(arguments=None, lasts=None)) + repr(arguments)
 
 
-_FACTS = _each(
+_FACTS = _Each(
     CallFacts,
     predicate=_mostly(None, True, False, times=6),
     heuristic=[None, "safe_paths"],
@@ -418,7 +430,7 @@ class _Remote:
     undeclared_remote: Literal["unclassified", "exempt"]
 
 
-_REMOTES = _each(
+_REMOTES = _Each(
     _Remote,
     hints=[
         {},
@@ -457,7 +469,7 @@ class _Rest:
     caller: Caller | None
 
 
-_RESTS = _each(
+_RESTS = _Each(
     _Rest,
     kind=["local"] * 5 + ["remote"] * 6 + ["first sight"] * 2 + ["unknown"],
     arguments=[*range(5), *range(5), *range(len(ARGUMENTS))],
@@ -478,7 +490,7 @@ class _Remembered:
     zones: tuple[TrustZone | None, ...]
 
 
-_REMEMBERED = _each(
+_REMEMBERED = _Each(
     _Remembered,
     policies=_mostly(
         (),
@@ -499,21 +511,27 @@ _REMEMBERED = _each(
 )  # fmt: skip
 
 
-def _case(
-    profile: ToolProfile,
-    remote: _Remote,
-    surface: Surface,
-    rest: _Rest,
-    configurations: list[RunConfiguration],
-    rules: list[DrawnRule],
-    remembered: _Remembered,
-    facts: CallFacts,
-) -> Case:
+_PARTS: tuple[_Each[Any], ...] = (
+    _PROFILES,
+    _REMOTES,
+    _SURFACES,
+    _RESTS,
+    _REMEMBERED,
+    _FACTS,
+    *[_CONFIGURATIONS] * 2,
+    *[_RULES] * 3,
+)
+
+
+def _case(numbers: tuple[int, ...]) -> Case:
+    profile, remote, surface, rest, remembered, facts, *lists = (
+        part(number) for part, number in zip(_PARTS, numbers, strict=True)
+    )
     return Case(
         profile=profile,
         surface=surface,
-        configurations=tuple(configurations),
-        rules=_without_equals(rules),
+        configurations=tuple(one for one in lists[:2] if one is not None),
+        rules=_without_equals([one for one in lists[2:] if one is not None]),
         facts=facts,
         **vars(remote),
         **vars(rest),
@@ -521,15 +539,5 @@ def _case(
     )
 
 
-cases: st.SearchStrategy[Case] = st.builds(
-    _case,
-    _PROFILES,
-    _REMOTES,
-    _SURFACES,
-    _RESTS,
-    st.one_of(st.just([]), st.lists(_CONFIGURATIONS, max_size=2)),
-    st.lists(_RULES, max_size=3),
-    _REMEMBERED,
-    _FACTS,
-)
+cases: st.SearchStrategy[Case] = st.tuples(*(part.numbers for part in _PARTS)).map(_case)
 """Cases of every kind. Mild values come several times, or hardly any case would reach the later rows."""
