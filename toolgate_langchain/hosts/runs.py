@@ -79,7 +79,7 @@ class AgentRuns:
         )
         self._tools: dict[str, BaseTool] = {}
         self._runs: dict[str, tuple[Any, str | None, Run]] = {}
-        self._indexes: dict[str, tuple[Any, RuleIndex]] = {}
+        self._indexes: dict[str, tuple[Any, Sequence[StandingRule], RuleIndex]] = {}
 
     def can_ask(self) -> bool:
         """Whether a run of this agent can ever ask a person, as far as is known when it is built."""
@@ -173,7 +173,7 @@ class AgentRuns:
                 f"the agent's state holds no run that this gate can read ({RUN!r} is {type(saved).__name__}); "
                 "the agent must be started through its first node, by a gate that has the same surfaces"
             )
-        if len(self._runs) > 256:
+        if len(self._runs) > _CACHED:
             self._runs.clear()
         self._runs[key] = (saved, thread_id, run)
         return run
@@ -217,15 +217,14 @@ class AgentRuns:
             beyond = yield lambda: self.gate.ledger.thread_rules(str(run.thread_id))
         if not saved and not beyond:
             return _EMPTY
-        if beyond:
-            return RuleIndex((*read_rules(saved), *beyond))
         cached = self._indexes.get(str(run.thread_id))
-        if cached is None or cached[0] != saved:
-            if len(self._indexes) > 256:
+        # A ledger may hand out the very same rules again; anything else is laid out anew.
+        if cached is None or cached[0] != saved or cached[1] is not beyond:
+            if len(self._indexes) > _CACHED:
                 self._indexes.clear()
-            cached = (saved, RuleIndex(read_rules(saved)))
+            cached = (saved, beyond, RuleIndex((*read_rules(saved), *beyond)))
             self._indexes[str(run.thread_id)] = cached
-        return cached[1]
+        return cached[2]
 
 
 def _holds(run: Run, live: RunConfiguration | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic.dataclasses import dataclass
@@ -101,6 +102,7 @@ def ask_predicate(entry: CatalogEntry, arguments: Mapping[str, Any]) -> bool | N
     if predicate is None:
         return None
     try:
-        return predicate(arguments) is not False
+        # A copy: what a predicate does to its arguments must not change the call that runs.
+        return predicate(deepcopy(dict(arguments))) is not False
     except Exception:
         return True

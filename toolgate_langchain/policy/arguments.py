@@ -8,7 +8,8 @@ whatever rule or heuristic would release it, and its `allow` changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolgate_langchain.vocabulary import Verdict
@@ -48,7 +49,8 @@ def ask_policy(policy: ArgumentPolicy, view: ArgumentView) -> PolicyAnswer:
     """Ask one policy. One that raises, or returns anything but a `PolicyAnswer`, denies."""
     name = getattr(policy, "__name__", type(policy).__name__)
     try:
-        answer = policy(view)
+        # A copy: what a policy does to its arguments must not change the call that runs.
+        answer = policy(replace(view, arguments=deepcopy(dict(view.arguments))))
     except Exception as error:
         return PolicyAnswer(Verdict.DENY, f"{name} raised {type(error).__name__}: {error}")
     if isinstance(answer, PolicyAnswer) and isinstance(answer.verdict, Verdict):
