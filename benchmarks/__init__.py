@@ -1,0 +1,1 @@
+"""What the gate costs, measured side by side. Run `python -m benchmarks`; see README.md."""
