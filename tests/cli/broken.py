@@ -1,0 +1,3 @@
+"""Cannot be imported."""
+
+agent = 1 // 0
