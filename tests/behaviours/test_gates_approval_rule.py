@@ -118,6 +118,13 @@ def test_a_predicate_that_says_true_raises_or_returns_1_needs_a_person() -> None
     assert not needs(replace(READ, approval_when=lambda _: False))
 
 
+def test_a_saved_outcome_of_a_predicate_that_is_not_exactly_false_needs_a_person() -> None:
+    asking = replace(READ, approval_when=lambda _: False)
+    for saved in (True, 0, "", "false"):
+        assert needs(asking, facts=CallFacts(predicate=saved))  # type: ignore[arg-type]
+    assert not needs(replace(READ, approval_when=lambda _: True), facts=CallFacts(predicate=False))
+
+
 def test_a_predicate_that_says_false_is_as_the_tier_says() -> None:
     says_no = ToolProfile(approval_when=lambda _: False)
     for tier, needed in ((Tier.READ_ONLY, False), (Tier.ROUTINE, True), (Tier.CONSEQUENTIAL, True), (None, True)):
