@@ -158,6 +158,10 @@ class Ledger(Protocol):
         """Take back grants that were not used."""
         ...
 
+    def taken_back(self, thread_id: str) -> Maybe[frozenset[str]]:
+        """Requests of a thread whose approval was taken back; what they made a state remember is void."""
+        ...
+
     def thread_rules(self, thread_id: str) -> Maybe[Sequence[StandingRule]]:
         """Rules of a thread beyond those that its state holds."""
         ...
@@ -210,6 +214,7 @@ class InMemoryLedger:
         self._threads: dict[str, str | None] = {}
         self._grants: dict[str, _Grant] = {}
         self._claims: set[str] = set()
+        self._taken_back: dict[str, frozenset[str]] = {}
         self._rules: dict[str, list[StandingRule]] = {}
 
     # --- the switch ---------------------------------------------------------------------------
@@ -308,6 +313,9 @@ class InMemoryLedger:
             self._answers[request_id] = answer
             if grant is not None:
                 grant.status = GrantStatus.WITHDRAWN
+            thread_of = self._threads.get(request_id)
+            if thread_of is not None:
+                self._taken_back[thread_of] = self._taken_back.get(thread_of, frozenset()) | {request_id}
             for thread, rules in self._rules.items():
                 self._rules[thread] = [rule for rule in rules if rule.request_id != request_id]
             return AnswerStatus.WITHDRAWN
@@ -385,6 +393,10 @@ class InMemoryLedger:
                     grant.status = GrantStatus.WITHDRAWN
 
     # --- rules that are not in a state ---------------------------------------------------
+
+    def taken_back(self, thread_id: str) -> frozenset[str]:
+        """See `Ledger.taken_back`."""
+        return self._taken_back.get(thread_id, frozenset())
 
     def thread_rules(self, thread_id: str) -> Sequence[StandingRule]:
         """See `Ledger.thread_rules`."""

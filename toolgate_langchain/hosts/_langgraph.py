@@ -96,4 +96,5 @@ def owners_of_nodes(graph: Any) -> list[object]:
     """The objects whose methods are nodes of a compiled graph, as a middleware's hooks are."""
     nodes = getattr(getattr(graph, "builder", None), "nodes", None) or {}
     methods = (getattr(getattr(node, "runnable", None), "func", None) for node in nodes.values())
-    return [method.__self__ for method in methods if hasattr(method, "__self__")]
+    owners = (getattr(method, "__self__", None) for method in methods)
+    return [owner for owner in owners if owner is not None]

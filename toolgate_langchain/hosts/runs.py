@@ -79,7 +79,7 @@ class AgentRuns:
         )
         self._tools: dict[str, BaseTool] = {}
         self._runs: dict[str, tuple[Any, str | None, Run]] = {}
-        self._indexes: dict[str, tuple[Any, Sequence[StandingRule], RuleIndex]] = {}
+        self._indexes: dict[str, tuple[Any, Sequence[StandingRule], frozenset[str], RuleIndex]] = {}
 
     def can_ask(self) -> bool:
         """Whether a run of this agent can ever ask a person, as far as is known when it is built."""
@@ -217,14 +217,19 @@ class AgentRuns:
             beyond = yield lambda: self.gate.ledger.thread_rules(str(run.thread_id))
         if not saved and not beyond:
             return _EMPTY
+        void: frozenset[str] = frozenset()
+        if run.thread_id is not None:
+            void = yield lambda: self.gate.ledger.taken_back(str(run.thread_id))
         cached = self._indexes.get(str(run.thread_id))
         # A ledger may hand out the very same rules again; anything else is laid out anew.
-        if cached is None or cached[0] != saved or cached[1] is not beyond:
+        if cached is None or cached[0] != saved or cached[1] is not beyond or cached[2] != void:
             if len(self._indexes) > _CACHED:
                 self._indexes.clear()
-            cached = (saved, beyond, RuleIndex((*read_rules(saved), *beyond)))
+            rules = (*read_rules(saved), *beyond)
+            held = [rule for rule in rules if rule.effect == "deny" or rule.request_id not in void]
+            cached = (saved, beyond, void, RuleIndex(held))
             self._indexes[str(run.thread_id)] = cached
-        return cached[2]
+        return cached[3]
 
 
 def _holds(run: Run, live: RunConfiguration | None) -> bool:
