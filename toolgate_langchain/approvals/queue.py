@@ -19,7 +19,7 @@ from toolgate_langchain.approvals.request import ApprovalRequest, MemoryOffer
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.approvals.shown import show_text
 from toolgate_langchain.canonical import canonical_json, digest
-from toolgate_langchain.catalog.arguments import JsonSchemaValidator
+from toolgate_langchain.catalog.json_schema import JsonSchemaValidator
 from toolgate_langchain.errors import InvalidAnswerError, InvalidArgumentsError, MissingExtraError
 from toolgate_langchain.policy.context import RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, decide
@@ -263,7 +263,7 @@ class ApprovalQueue:
         if call.args_schema is not None:
             # This process has not met the tool yet; its own validation follows where the call runs.
             with suppress(MissingExtraError):
-                JsonSchemaValidator(call.args_schema)(wanted)
+                JsonSchemaValidator(call.args_schema).check(wanted)
         return wanted
 
     def _approve(self, call: CallRecord, answer: ApprovalAnswer, changed: dict[str, Any] | None) -> Steps[None]:
@@ -423,7 +423,7 @@ def _typed_input(given: dict[str, Any] | None, schema: Mapping[str, Any]) -> dic
         raise InvalidAnswerError(f'this tool needs "input" with the fields {", ".join(schema["properties"])}')
     filled = {name: value for name, value in given.items() if name in schema["properties"]}
     try:
-        JsonSchemaValidator({**schema, "additionalProperties": False})(filled)
+        JsonSchemaValidator({**schema, "additionalProperties": False}).check(filled)
     except InvalidArgumentsError as error:
         raise InvalidAnswerError(f"the input does not fit: {error}") from error
     return filled

@@ -137,11 +137,16 @@ class RuleIndex:
     """Standing rules laid out so that looking one up costs the same with ten and with a million.
 
     Args:
-        rules: The rules; of two with the same identity the later one stays.
+        rules: The rules. Of two with the same identity the later one stays, but a deny never ends
+            sooner because it was said again.
     """
 
     def __init__(self, rules: Iterable[StandingRule] = ()) -> None:
-        unique = {rule.identity: rule for rule in rules}
+        unique: dict[tuple[object, ...], StandingRule] = {}
+        for rule in rules:
+            earlier = unique.get(rule.identity)
+            if earlier is None or rule.effect == "allow" or not _ends_later(earlier, rule):
+                unique[rule.identity] = rule
         self.rules = tuple(unique.values())
         self._by_tool: dict[tuple[str, str], dict[str | None, list[StandingRule]]] = {}
         for rule in self.rules:
@@ -160,6 +165,10 @@ class RuleIndex:
         if len(of_tool) > (None in of_tool):
             found += of_tool.get(canonical_json(arguments), ())
         return found
+
+
+def _ends_later(one: StandingRule, other: StandingRule) -> bool:
+    return other.expires_at is not None and (one.expires_at is None or one.expires_at > other.expires_at)
 
 
 class RuleView:

@@ -17,12 +17,13 @@ from pydantic.v1 import ValidationError as ValidationErrorV1
 
 from toolgate_langchain.canonical import canonical_json, check_plain
 from toolgate_langchain.catalog.injected import injected_names
-from toolgate_langchain.errors import InvalidArgumentsError, MissingExtraError
+from toolgate_langchain.catalog.json_schema import JsonSchemaValidator
+from toolgate_langchain.errors import InvalidArgumentsError
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-__all__ = ["ArgumentSchema", "EffectiveArguments", "JsonSchemaValidator", "unchecked_arguments"]
+__all__ = ["ArgumentSchema", "EffectiveArguments", "unchecked_arguments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class ArgumentSchema:
         if schema is None:
             self._validate = _as_given
         elif isinstance(schema, dict):
-            self._validate = JsonSchemaValidator(schema)
+            self._validate = _JsonSchemaArguments(schema)
         elif issubclass(schema, BaseModelV1):
             self._validate = _PydanticV1Validator(schema, self.injected)
         else:
@@ -113,42 +114,14 @@ def _as_given(arguments: dict[str, Any]) -> EffectiveArguments:
     return EffectiveArguments(arguments)
 
 
-class JsonSchemaValidator:
-    """Checks values against a plain JSON Schema, which LangChain itself passes through unchecked."""
+class _JsonSchemaArguments:
+    """Checks arguments against a plain JSON Schema, and leaves them as they are."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        """Build the checker.
-
-        Raises:
-            MissingExtraError: If jsonschema is not installed.
-            InvalidArgumentsError: If the schema is not a valid one.
-        """
-        try:
-            from jsonschema import SchemaError
-            from jsonschema.validators import validator_for
-            from referencing import Registry
-        except ImportError as error:
-            raise MissingExtraError("Checking a plain JSON Schema", "jsonschema") from error
-        validator = validator_for(schema)
-        try:
-            validator.check_schema(dict(schema))
-        except SchemaError as error:
-            raise InvalidArgumentsError(f"not a valid JSON Schema: {error.message}") from error
-        # An empty registry: a schema that points elsewhere must not make this process fetch it.
-        self._validator = validator(schema, registry=Registry())
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._validator = JsonSchemaValidator(schema)
 
     def __call__(self, arguments: dict[str, Any]) -> EffectiveArguments:
-        """Return the arguments unchanged.
-
-        Raises:
-            InvalidArgumentsError: With the first few faults and where they are.
-        """
-        faults = [
-            f"{'.'.join(str(step) for step in fault.absolute_path) or 'arguments'}: {fault.message[:300]}"
-            for _, fault in zip(range(5), self._validator.iter_errors(arguments), strict=False)
-        ]
-        if faults:
-            raise InvalidArgumentsError("; ".join(faults))
+        self._validator.check(arguments)
         return EffectiveArguments(arguments)
 
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.approvals.shown import show_text
-from toolgate_langchain.catalog.arguments import JsonSchemaValidator
+from toolgate_langchain.catalog.json_schema import JsonSchemaValidator
 from toolgate_langchain.errors import InvalidArgumentsError
 from toolgate_langchain.ui.screen import one_line
 
@@ -72,7 +72,7 @@ class Form:
         """What the schema says against one field alone."""
         alone = {**self._schema, "properties": {name: self._schema["properties"][name]}, "required": []}
         try:
-            JsonSchemaValidator(alone)({name: value})
+            JsonSchemaValidator(alone).check({name: value})
         except InvalidArgumentsError as error:
             return str(error)
         return ""

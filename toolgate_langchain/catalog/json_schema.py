@@ -1,0 +1,186 @@
+"""Checking values against a plain JSON Schema, in bounded time.
+
+Schemas come from remote servers, and one can be written to never come to an end: references that
+double at every level, patterns that backtrack, uniqueness over long lists. Whatever is not checked
+within the bounds does not fit, and a schema that cannot be bounded is not taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from toolgate_langchain.canonical import canonical_json
+from toolgate_langchain.errors import InvalidArgumentsError, MissingExtraError
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+__all__ = ["JsonSchemaValidator"]
+
+_MAX_STEPS: Final = 200_000
+"""Keywords applied while one value is checked; about a second, and far beyond any real call."""
+
+_SECONDS_PER_PATTERN: Final = 0.2
+"""Time for one regular expression on one text."""
+
+_MAX_FAULTS: Final = 5
+"""Faults that are told; a model mends a few at a time."""
+
+_Keyword = Callable[[Any, Any, Any, Any], Any]
+
+_steps_left: ContextVar[list[int]] = ContextVar("toolgate_json_schema_steps")
+
+
+class JsonSchemaValidator:
+    """Checks values against one schema, which LangChain itself passes through unchecked.
+
+    Raises:
+        MissingExtraError: When built, if the libraries are not installed.
+        InvalidArgumentsError: When built, if the schema is not a valid one, or cannot be bounded.
+    """
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        try:
+            import regex
+            from jsonschema import SchemaError
+            from jsonschema.validators import validator_for
+            from referencing import Registry
+        except ImportError as error:
+            raise MissingExtraError("Checking a plain JSON Schema", "jsonschema") from error
+        kind = validator_for(schema)
+        try:
+            kind.check_schema(dict(schema))
+        except (SchemaError, regex.error, RecursionError) as error:
+            raise InvalidArgumentsError(f"not a valid JSON Schema: {error}"[:500]) from error
+        used = set(_keywords(schema))
+        if {"patternProperties", "unevaluatedProperties"} <= used:
+            raise InvalidArgumentsError(
+                "a JSON Schema with both patternProperties and unevaluatedProperties cannot be checked in bounded time"
+            )
+        # An empty registry: a schema that points elsewhere must not make this process fetch it.
+        self._validator = _bounded(kind)(schema, registry=Registry())
+
+    def check(self, value: Any) -> None:
+        """Check one value.
+
+        Raises:
+            InvalidArgumentsError: With the first few faults and where they are, or saying that the
+                value could not be checked within the bounds.
+        """
+        token = _steps_left.set([_MAX_STEPS])
+        try:
+            faults = [
+                f"{'.'.join(str(step) for step in fault.absolute_path) or 'arguments'}: {fault.message[:300]}"
+                for _, fault in zip(range(_MAX_FAULTS), self._validator.iter_errors(value), strict=False)
+            ]
+        except (_TooMuchError, TimeoutError, RecursionError) as error:
+            raise InvalidArgumentsError("the arguments cannot be checked in bounded time") from error
+        finally:
+            _steps_left.reset(token)
+        if faults:
+            raise InvalidArgumentsError("; ".join(faults))
+
+
+class _TooMuchError(Exception):
+    """The steps for one value are used up."""
+
+
+@lru_cache
+def _bounded(kind: type[Validator]) -> type[Validator]:
+    """A draft's validator whose keywords are counted and whose regular expressions end."""
+    from jsonschema.validators import extend
+
+    keywords: dict[str, Any] = dict(kind.VALIDATORS)
+    ours = {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+        "uniqueItems": _unique_items,
+    }
+    keywords.update({name: keyword for name, keyword in ours.items() if name in keywords})
+    counted = {name: _counted(keyword) for name, keyword in keywords.items()}
+    made: type[Validator] = extend(kind, counted)  # type: ignore[no-untyped-call]
+    return made
+
+
+def _counted(keyword: _Keyword) -> _Keyword:
+    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+        left = _steps_left.get()
+        left[0] -= 1
+        if left[0] < 0:
+            raise _TooMuchError
+        return keyword(validator, value, instance, schema)
+
+    return counted
+
+
+def _matches(pattern: str, text: str) -> bool:
+    import regex
+
+    return regex.search(pattern, text, timeout=_SECONDS_PER_PATTERN) is not None
+
+
+def _fault(message: str) -> Exception:
+    from jsonschema import ValidationError
+
+    return ValidationError(message)
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, _: Any) -> Iterator[Any]:
+    if validator.is_type(instance, "string") and not _matches(pattern, instance):
+        yield _fault(f"{instance!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Mapping[str, Any], instance: Any, _: Any) -> Iterator[Any]:
+    if not validator.is_type(instance, "object"):
+        return
+    for pattern, subschema in patterns.items():
+        for name, value in instance.items():
+            if _matches(pattern, name):
+                yield from validator.descend(value, subschema, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
+    if not validator.is_type(instance, "object"):
+        return
+    declared, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    extras = [name for name in instance if name not in declared and not any(_matches(one, name) for one in patterns)]
+    if validator.is_type(allowed, "object"):
+        for name in extras:
+            yield from validator.descend(instance[name], allowed, path=name)
+    elif not allowed and extras:
+        yield _fault(f"Additional properties are not allowed: {', '.join(map(repr, extras[:10]))}")
+
+
+def _unique_items(validator: Any, unique: Any, instance: Any, _: Any) -> Iterator[Any]:
+    if not unique or not validator.is_type(instance, "array"):
+        return
+    # By their text, so that a long list costs its length and not the square of it.
+    if len({canonical_json(_as_numbers(item)) for item in instance}) != len(instance):
+        yield _fault("the items are not unique")
+
+
+def _as_numbers(value: Any) -> Any:
+    """JSON Schema takes 1 and 1.0 for one number, which the canonical text keeps apart."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_as_numbers(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _as_numbers(item) for name, item in value.items()}
+    return value
+
+
+def _keywords(schema: Any) -> Iterator[str]:
+    """Every key that occurs anywhere in a schema; walked without recursion."""
+    pending = [schema]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Mapping):
+            yield from (key for key in item if isinstance(key, str))
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
