@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from toolgate_langchain.errors import NotPlainJsonError
 
-__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "canonical_json", "check_plain", "digest"]
+__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "canonical_json", "check_plain", "copy_plain", "digest"]
 
 MAX_DEPTH: Final = 64
 """Levels of nesting. JSON parsers and our own recursion stay far from Python's limit (1,000)."""
@@ -53,6 +53,15 @@ def digest(*parts: Any) -> str:
     One array rather than joined texts, so that no part can spill into its neighbour.
     """
     return hashlib.sha256(canonical_json(list(parts)).encode()).hexdigest()
+
+
+def copy_plain(value: Any) -> Any:
+    """Return a copy of a plain JSON value that shares no object or list with it."""
+    if type(value) is dict:
+        return {key: copy_plain(item) for key, item in value.items()}
+    if type(value) is list:
+        return [copy_plain(item) for item in value]
+    return value
 
 
 def check_plain(value: Any, *, where: str = "arguments") -> None:

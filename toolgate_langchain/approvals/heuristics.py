@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.messages import BaseMessage, ToolCall
 
+from toolgate_langchain.canonical import copy_plain
 from toolgate_langchain.errors import ConfigurationError, HeuristicError
 
 if TYPE_CHECKING:
@@ -64,8 +65,10 @@ def ask_heuristics(heuristics: Sequence[Heuristic], call: ToolCall, context: Heu
         HeuristicError: If one raises, with its error as the cause.
     """
     for heuristic in heuristics:
+        # A copy for each: what one does to its call must not be what the next one approves.
+        own = ToolCall(name=call["name"], args=copy_plain(call["args"]), id=call["id"], type="tool_call")
         try:
-            answer = yield partial(heuristic, call, context)
+            answer = yield partial(heuristic, own, context)
         except Exception as error:
             raise HeuristicError(
                 f"heuristic {heuristic_name(heuristic)!r} raised {type(error).__name__} on {call['name']!r}: {error}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -197,9 +196,7 @@ class TurnJudge:
             facts = replace(facts, warnings=warnings)
             decision = self._decide(proposed, about, facts)
         if heuristics and self.heuristics and self._open_to_heuristics(decision, facts, entry):
-            # A copy: what a heuristic does to the call that it was shown must not change what runs.
-            shown = copy.deepcopy(arguments.values)
-            effective = ToolCall(name=call["name"], args=shown, id=call["id"], type="tool_call")
+            effective = ToolCall(name=call["name"], args=arguments.values, id=call["id"], type="tool_call")
             about_call = HeuristicContext(entry, context.surface, context.caller, about.messages, about.state)
             heuristic = yield from ask_heuristics(self.heuristics, effective, about_call)
             facts = replace(facts, heuristic=heuristic, heuristics_run=True)

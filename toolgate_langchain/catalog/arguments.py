@@ -15,7 +15,7 @@ from pydantic import AliasChoices, BaseModel, ValidationError, create_model
 from pydantic.v1 import BaseModel as BaseModelV1
 from pydantic.v1 import ValidationError as ValidationErrorV1
 
-from toolgate_langchain.canonical import canonical_json, check_plain
+from toolgate_langchain.canonical import canonical_json, check_plain, copy_plain
 from toolgate_langchain.catalog.injected import injected_names
 from toolgate_langchain.catalog.json_schema import JsonSchemaValidator
 from toolgate_langchain.errors import InvalidArgumentsError
@@ -153,7 +153,8 @@ class _PydanticValidator:
 
     def __call__(self, arguments: dict[str, Any]) -> EffectiveArguments:
         try:
-            first = self._model.model_validate(arguments)
+            # Copies: a validator may change what it is given, and that is the model's own message.
+            first = self._model.model_validate(copy_plain(arguments))
         except ValidationError as error:
             raise InvalidArgumentsError(_in_words(error)) from error
         values = arguments
@@ -163,7 +164,7 @@ class _PydanticValidator:
                 # Validation changed nothing, so validating the dump again would be doing the same twice.
                 return EffectiveArguments(arguments)
             check_plain(values)
-            again = self._model.model_validate(values)
+            again = self._model.model_validate(copy_plain(values))
             same = self._fields(again) == self._fields(first) and (
                 canonical_json(self._dump(again)) == canonical_json(values)
             )
@@ -210,7 +211,7 @@ class _PydanticV1Validator:
 
     def __call__(self, arguments: dict[str, Any]) -> EffectiveArguments:
         try:
-            self._model.parse_obj(arguments)
+            self._model.parse_obj(copy_plain(arguments))
         except ValidationErrorV1 as error:
             raise InvalidArgumentsError(str(error)) from error
         # That version has no dump to JSON values that its own validation is known to accept again.

@@ -69,6 +69,7 @@ class ToolCatalog:
         self._disabled_groups = set(disabled_groups)
         self._pinned: dict[tuple[str, str], str] = {}
         self._met: dict[str, CatalogEntry] = {}
+        self._withdrawn: dict[str, CatalogEntry] = {}
         self._refused: list[RefusedTool] = []
         self._lock = threading.Lock()
         self.version = 0
@@ -171,7 +172,7 @@ class ToolCatalog:
                 listed = []
             else:
                 for name in [name for name, entry in self._entries.items() if entry.origin == origin]:
-                    del self._entries[name]
+                    self._withdrawn[name] = self._entries.pop(name)
             for tool in listed:
                 problem = self._remote_problem(server, tool)
                 if problem:
@@ -196,6 +197,7 @@ class ToolCatalog:
             self._entries[tool.name] = CatalogEntry(
                 tool.name, profile, tool=tool, server=server, fingerprint_pinned=pinned
             )
+            self._withdrawn.pop(tool.name, None)
         except Exception as error:  # a hostile or broken schema; the tool is lost, nothing else
             return f"its definition cannot be read: {error}"
         self._report_claim(tool, server.name)
@@ -228,6 +230,7 @@ class ToolCatalog:
                 raise CatalogError(f"the arguments of {entry.name!r} cannot be checked: {error}") from error
             self._entries[entry.name] = entry
             self._met.pop(entry.name, None)
+            self._withdrawn.pop(entry.name, None)
             self.version += 1
 
     # --- switches -----------------------------------------------------------------------------
@@ -295,7 +298,8 @@ class ToolCatalog:
 
         The tool that will run decides: where it is not the one that was registered and its
         definition differs, the registered classification was made for something else, so only its
-        restrictions are kept and the tier is not.
+        restrictions are kept and the tier is not. One that its server no longer lists stays that
+        server's tool, and is not registered: leaving a list must not shed what was said of a tool.
         """
         known = self._entries.get(tool.name)
         if known is not None and known.tool is tool:
@@ -303,7 +307,12 @@ class ToolCatalog:
         met = self._met.get(tool.name)
         if met is not None and met.tool is tool and met.first_sight is (known is None):
             return met
-        if known is None:
+        withdrawn = self._withdrawn.get(tool.name)
+        if known is None and withdrawn is not None:
+            met = CatalogEntry(
+                tool.name, withdrawn.profile, tool=tool, server=withdrawn.server, first_sight=True, withdrawn=True
+            )
+        elif known is None:
             met = CatalogEntry(tool.name, _profile_for(tool, None), tool=tool, first_sight=True)
             self._report_claim(tool, "")
         else:

@@ -37,6 +37,7 @@ class CatalogEntry:
         fingerprint_pinned: For a remote tool, the definition for which a declaration without a
             fingerprint of its own holds: the one first registered.
         first_sight: Whether the catalog was never told of it and met it on the agent.
+        withdrawn: Whether the server that it comes from no longer lists it.
     """
 
     def __init__(
@@ -48,12 +49,13 @@ class CatalogEntry:
         server: RemoteServer | None = None,
         fingerprint_pinned: str | None = None,
         first_sight: bool = False,
+        withdrawn: bool = False,
     ) -> None:
         self.name = name
         self.profile = profile
         self.tool = tool
         self.server = server
-        self.first_sight = first_sight
+        self.first_sight, self.withdrawn = first_sight, withdrawn
         self.pinned = fingerprint_pinned
         self.origin = LOCAL if server is None else f"server:{server.name}"
 

@@ -5,18 +5,20 @@ The dependency is capped below the next minor version because of this module.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
+from langgraph.types import Command, Send
 
 from toolgate_langchain.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping
+    from collections.abc import Awaitable, Iterable
 
-__all__ = ["LeftBehind", "check_innermost", "has_checkpointer", "left_behind", "owners_of_nodes"]
+__all__ = ["LeftBehind", "check_innermost", "has_checkpointer", "left_behind", "owners_of_nodes", "written_by"]
 
 _CHECKPOINTER_KEY: Final = "__pregel_checkpointer"
 """Where a running graph keeps its checkpointer in the configurable part of its config."""
@@ -90,6 +92,21 @@ def check_innermost(handler: object) -> None:
             "check; put ToolGateMiddleware last in create_agent(middleware=[...]), or use "
             "middleware=gate.around([...the others...])"
         )
+
+
+def written_by(command: Command[Any]) -> set[str]:
+    """The channels that a command writes, and the keys of what it sends to other nodes as their input."""
+    # LangGraph takes more than mappings for an update: pairs, dataclasses and models as well.
+    written = {key for key, _ in command._update_as_tuples()}
+    goto = command.goto if isinstance(command.goto, list | tuple) else (command.goto,)
+    return written.union(*(_keys(one.arg) for one in goto if isinstance(one, Send)))
+
+
+def _keys(value: Any) -> set[str]:
+    """The keys of a node's input, and of a state that travels inside of it."""
+    if isinstance(value, Mapping):
+        return {str(key) for key in value}.union(*(_keys(one) for one in value.values() if isinstance(one, Mapping)))
+    return set(getattr(value, "__dict__", ()))
 
 
 def owners_of_nodes(graph: Any) -> list[object]:

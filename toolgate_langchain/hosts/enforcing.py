@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import ToolCall, ToolMessage
-from langgraph.errors import GraphBubbleUp, GraphInterrupt
+from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 from langgraph.types import Command
 
 from toolgate_langchain.approvals.judge import call_digest
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest, unasked_key
-from toolgate_langchain.canonical import canonical_json
+from toolgate_langchain.canonical import canonical_json, copy_plain
 from toolgate_langchain.errors import NotPlainJsonError
-from toolgate_langchain.hosts._langgraph import check_innermost
+from toolgate_langchain.hosts._langgraph import check_innermost, written_by
 from toolgate_langchain.hosts.calls import last_ai_message
 from toolgate_langchain.hosts.record import CallOutcome
 from toolgate_langchain.hosts.refusal import edited_notice, refusal, refused, rejection, response
@@ -121,9 +121,9 @@ class Enforcement:
         values = proposed.arguments.values
         if record is not None and record.outcome == "edited":
             record.arguments = values  # the notice tells what runs, with everything that validation filled in
+        # A copy: neither who listens nor the tool's own validators may change the call that was judged.
+        request = request.override(tool_call={**attempt.call, "args": copy_plain(values)})
         self._tell(attempt, decision, values)
-        if values is not attempt.call["args"]:
-            request = request.override(tool_call={**attempt.call, "args": dict(values)})
         result = yield from self._start(attempt, request, handler)
         return self._finished(attempt, result)
 
@@ -232,8 +232,10 @@ class Enforcement:
             yield from self._end(attempt, GrantStatus.FAILED)
             reason = f"the tool wanted to pause, and nobody is there on surface {run.context.surface.name!r}: {pause}"
             return self._refuse(attempt, _denied(Code.UNATTENDED, reason))
-        except GraphBubbleUp:
+        except GraphBubbleUp as leaving:
             yield from self._end(attempt, GrantStatus.FINISHED)
+            if isinstance(leaving, ParentCommand) and (written := _channels_written(leaving.args[0])):
+                return self._dropped(attempt, written)
             raise
         except BaseException:
             yield from self._end(attempt, GrantStatus.FAILED)
@@ -254,21 +256,17 @@ class Enforcement:
             return [self._finished(attempt, one) for one in result]
         record = attempt.record
         if isinstance(result, Command) and (written := _channels_written(result)):
-            logger.error(
-                "tool %r tried to write the gate's state (%s); its result is dropped",
-                attempt.call["name"],
-                written,
-            )
-            text = "The tool ran, but its result was dropped: it tried to write state that is not its own."
-            return ToolMessage(
-                text,
-                name=attempt.call["name"],
-                tool_call_id=str(attempt.call["id"]),
-                status="error",
-            )
+            return self._dropped(attempt, written)
         if record is not None and record.outcome == "edited":
             return _with_notice(result, record)
         return result
+
+    @staticmethod
+    def _dropped(attempt: _Attempt, written: str) -> ToolMessage:
+        name = attempt.call["name"]
+        logger.error("tool %r tried to write the gate's state (%s); its result is dropped", name, written)
+        text = "The tool ran, but its result was dropped: it tried to write state that is not its own."
+        return ToolMessage(text, name=name, tool_call_id=str(attempt.call["id"]), status="error")
 
     # --- saying so ----------------------------------------------------------------------------
 
@@ -354,9 +352,7 @@ def _readable(arguments: Any) -> str:
 
 
 def _channels_written(command: Command[Any]) -> str:
-    update = command.update
-    keys = update.keys() if isinstance(update, Mapping) else [key for key, _ in update or () if isinstance(key, str)]
-    return ", ".join(sorted(CHANNELS.intersection(keys)))
+    return ", ".join(sorted(CHANNELS & written_by(command)))
 
 
 def _with_notice(result: Any, record: CallRecord) -> Any:
