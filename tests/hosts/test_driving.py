@@ -77,7 +77,7 @@ def nodes(gate: ToolGate, ran: Recorder, *, foreign: bool = False) -> Any:
         graph.add_edge(name, END)
     if foreign:
 
-        def asks(_: MessagesState) -> dict[str, Any]:
+        def asks(state: MessagesState) -> dict[str, Any]:
             return {"messages": [HumanMessage(f"they said {interrupt({'question': 'which?'})}")]}
 
         graph.add_node("foreign", asks)
