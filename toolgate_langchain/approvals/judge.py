@@ -98,6 +98,7 @@ class TurnJudge:
             agent_path=run.agent_path,
             run_id=run.id,
             now=self.clock(),
+            caller=None if run.context.caller is None else run.context.caller.id,
         )
 
     def judge(

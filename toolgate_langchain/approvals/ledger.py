@@ -155,7 +155,7 @@ class Ledger(Protocol):
         ...
 
     def withdraw(self, request_ids: Sequence[str]) -> Maybe[None]:
-        """Take back grants that were not used."""
+        """Take back grants that were not used; a call that paused inside is not entered again."""
         ...
 
     def taken_back(self, thread_id: str) -> Maybe[frozenset[str]]:
@@ -238,15 +238,17 @@ class InMemoryLedger:
         run = self._runs.get(run_id)
         if run is None:
             return _NOTHING
-        if run.memory is None:
+        # Read once: parallel calls of a run note things meanwhile, which takes the kept one away.
+        memory = run.memory
+        if memory is None:
             with self._lock:
-                run.memory = RunMemory(
+                memory = run.memory = RunMemory(
                     rejected=frozenset(run.rejected.values()),
                     replaced=frozenset(run.replaced),
                     rejections={tool: len(requests) for tool, requests in run.rejections.items()},
                     auto_approved_turns=len(run.auto_approved),
                 )
-        return run.memory
+        return memory
 
     def _changed(self, run_id: str) -> _Run:
         run = self._runs.setdefault(run_id, _Run())
@@ -391,6 +393,9 @@ class InMemoryLedger:
                 grant = self._grants.setdefault(request_id, _Grant("", GrantStatus.WITHDRAWN))
                 if grant.status is GrantStatus.ISSUED:
                     grant.status = GrantStatus.WITHDRAWN
+                elif grant.status is GrantStatus.PAUSED:
+                    # It started and will not go on; a replay must not enter it again.
+                    grant.status = GrantStatus.FAILED
 
     # --- rules that are not in a state ---------------------------------------------------
 

@@ -108,6 +108,7 @@ class ApprovalQueue:
             agent_path=self._run.agent_path,
             run_id=self._run.id,
             now=self._judge.clock(),
+            caller=_caller(self._run),
         )
         tool, arguments = _saved_tool(call), self._effective(call)
         if (reason := view.denies(tool, arguments)) is not None:
@@ -179,6 +180,8 @@ class ApprovalQueue:
         if answer.type not in request.allowed:
             raise InvalidAnswerError(f'"{answer.type}" is not possible here; possible: {", ".join(request.allowed)}')
         self._check_memory(answer, request)
+        if answer.type != "reject":
+            yield from self._check_first(call, answer)
         taken_back = False
         if answer.type == "reject":
             yield from self._reject(call, answer)
@@ -197,6 +200,16 @@ class ApprovalQueue:
         call.by = answer.by
         if answer.remember is not None:
             yield from self._remember(call, answer, on_record=not taken_back)
+
+    def _check_first(self, call: CallRecord, answer: ApprovalAnswer) -> Steps[None]:
+        """Refuse an answer to a request that was answered otherwise before.
+
+        An answer can be usable in one replay and not in the next, as where its validator looks at the
+        world. The answers behind it must not move up to a request that they were not given to.
+        """
+        held = yield lambda: self._judge.ledger.answer_to(call.request_id)
+        if held is not None and held.type != "reject" and held != answer:
+            raise InvalidAnswerError(f"this request was answered before, with {held.type!r}, and that answer holds")
 
     def _record_answer(self, call: CallRecord, answer: ApprovalAnswer) -> Any:
         return self._judge.ledger.answer(call.request_id, answer, thread_id=self._run.thread_id)
@@ -312,6 +325,7 @@ class ApprovalQueue:
             surface=self._run.context.surface.name,
             agent_path=self._run.agent_path,
             run_id=self._run.id if wanted.scope == "run" else None,
+            caller=_caller(self._run),
             request_id=call.request_id,
             created_by=answer.by,
             created_at=now,
@@ -376,6 +390,10 @@ class ApprovalQueue:
     def _key(self, call: CallRecord) -> str:
         # The same array as policy.decide.call_key, from what was saved of the tool.
         return digest("toolgate:call:1", call.name, call.origin, self._effective(call))
+
+
+def _caller(run: Run) -> str | None:
+    return None if run.context.caller is None else run.context.caller.id
 
 
 def _refuse(call: CallRecord, code: str, reason: str) -> None:

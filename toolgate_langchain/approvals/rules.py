@@ -89,6 +89,9 @@ class StandingRule:
     run_id: str | None = None
     """The run that a rule of scope `run` is bound to."""
 
+    caller: str | None = None
+    """For whom the run ran that the rule was made in. An allow is not lent to anybody else."""
+
     request_id: str | None = None
     """The request whose answer made the rule."""
 
@@ -126,7 +129,7 @@ class StandingRule:
         exact = None if self.arguments is None else canonical_json(self.arguments)
         return (
             self.tool_name, exact, self.effect, self.scope, self.origin, self.fingerprint, self.tier, self.surface,
-            self.agent_path, self.run_id,
+            self.agent_path, self.run_id, self.caller,
         )  # fmt: skip
 
 
@@ -180,9 +183,10 @@ class RuleView:
         agent_path: The agent, from the root.
         run_id: The run.
         now: The time.
+        caller: For whom the run runs.
     """
 
-    __slots__ = ("_agent_path", "_index", "_now", "_run_id", "_surface")
+    __slots__ = ("_agent_path", "_caller", "_index", "_now", "_run_id", "_surface")
 
     def __init__(
         self,
@@ -192,16 +196,18 @@ class RuleView:
         agent_path: tuple[str, ...],
         run_id: str,
         now: datetime,
+        caller: str | None = None,
     ) -> None:
-        self._index = index
+        self._index, self._caller = index, caller
         self._surface, self._agent_path, self._run_id, self._now = surface, agent_path, run_id, now
 
     def _reaches(self, rule: StandingRule) -> bool:
-        """Whether the rule is meant for this surface, agent and run."""
+        """Whether the rule is meant for this surface, agent, run and caller; a deny holds for all callers."""
         return (
             rule.surface == self._surface
             and rule.agent_path == self._agent_path
             and (rule.scope != "run" or rule.run_id == self._run_id)
+            and (rule.effect == "deny" or rule.caller == self._caller)
         )
 
     def _in_force(self, entry: ToolIdentity, arguments: Mapping[str, Any], effect: str) -> str | None:

@@ -24,9 +24,19 @@ MAX_SHOWN: Final = 20_000
 _LONGEST_BLANK: Final = 24
 """Blanks in a row that still read as indentation or alignment."""
 
-_BLANK_RUN: Final = re.compile(rf"(?:[^\S\n]{{{_LONGEST_BLANK + 1},}}|(?:[^\S\n]*\n){{4,}}[^\S\n]*)")
+_BLANK: Final = r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
+"""Blanks; control characters that count as white space are shown as escapes instead."""
 
-_FILLERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_BLANK_RUN: Final = re.compile(rf"(?:{_BLANK}{{{_LONGEST_BLANK + 1},}}|(?:{_BLANK}*\n){{4,}}{_BLANK}*)")
+
+_HALF: Final = MAX_SHOWN // 2
+
+_STYLES: Final = "\ufe0e\ufe0f"
+"""Variation selectors that make a symbol text or picture."""
+
+_FILLERS: Final = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00013441\U00013442\U00016fe4\U0001d159"
+)
 """Characters that Unicode counts as letters or marks and that show as nothing."""
 
 _INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -43,26 +53,35 @@ class Shown:
 def show_text(text: str, *, what: str = "the text") -> Shown:
     """Make text safe to show on a terminal or a page.
 
+    What will not be shown is not looked at character by character, so that a huge text costs little.
+
     Args:
         text: Anything.
         what: Its name, for the warnings.
     """
     warnings: list[str] = []
+    collapsed = _BLANK_RUN.sub(_count_blanks, text)
+    head, left_out, tail = _cut(collapsed)
     if not (text.isascii() and text.isprintable()):
-        shown = "".join(_visible(text, i) for i in range(len(text)))
-        if shown != text:
+        pieces = _escaped(head), _escaped(tail)
+        if pieces != (head, tail) or any(map(_is_hidden, set(text) - {"\n", "\t"})):
             warnings.append(f"{what} contains control or invisible characters, shown as escapes")
-    else:
-        shown = text
-    collapsed = _BLANK_RUN.sub(_count_blanks, shown)
-    if collapsed != shown:
+            # Escapes are longer than what they stand for.
+            head, more, tail = _cut("".join(pieces)) if not left_out else (pieces[0][:_HALF], 0, pieces[1][-_HALF:])
+            left_out += more
+    if collapsed != text:
         warnings.append(f"{what} contains long runs of blanks, shown as a count")
-    if len(collapsed) > MAX_SHOWN:
-        half = MAX_SHOWN // 2
-        left_out = len(collapsed) - 2 * half
-        collapsed = f"{collapsed[:half]}⟨{left_out:,} characters left out⟩{collapsed[-half:]}"
-        warnings.append(f"{what} is too long to show in full")
-    return Shown(collapsed, tuple(warnings))
+    if not left_out:
+        return Shown(head, tuple(warnings))
+    warnings.append(f"{what} is too long to show in full")
+    return Shown(f"{head}⟨{left_out:,} characters left out⟩{tail}", tuple(warnings))
+
+
+def _cut(text: str) -> tuple[str, int, str]:
+    """The start of a text, how much of its middle is left out, and its end."""
+    if len(text) <= MAX_SHOWN:
+        return text, 0, ""
+    return text[:_HALF], len(text) - 2 * _HALF, text[-_HALF:]
 
 
 def show_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -73,6 +92,7 @@ def show_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, str], tuple[
         the warnings of all of them.
     """
     shown: dict[str, str] = {}
+    same: dict[str, int] = {}
     warnings: list[str] = []
     total = 0
     for name, value in arguments.items():
@@ -80,7 +100,8 @@ def show_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, str], tuple[
         label = key.text
         while label in shown:
             # Two names that look the same are two arguments, and both are shown.
-            label += " (another)"
+            same[key.text] = count = same.get(key.text, 0) + 1
+            label = f"{key.text} (another)" if count == 1 else f"{key.text} (another, {count})"
         if isinstance(value, str):
             text = show_text(value, what=f"argument {key.text}")
             # Nested strings keep JSON's quotes, so only a top-level one can be mistaken for a value
@@ -106,18 +127,28 @@ def _show_name(name: str) -> Shown:
     return Shown(shown.text.replace("\n", _escape(ord("\n"))), (*shown.warnings, warning))
 
 
+def _escaped(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_visible(text, i) for i in range(len(text)))
+
+
 def _visible(text: str, index: int) -> str:
     character = text[index]
     if character in "\n\t":
         return character
+    if character in _STYLES:
+        # It belongs to a symbol (an emoji's colour); anywhere else it only hides.
+        after_symbol = index and unicodedata.category(text[index - 1]) == "So"
+        return character if after_symbol else _escape(ord(character))
+    return _escape(ord(character)) if _is_hidden(character) else character
+
+
+def _is_hidden(character: str) -> bool:
+    """Whether a character shows as nothing wherever it stands, or as something else than itself."""
     code = ord(character)
-    if 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF:
-        # A variation selector belongs to a symbol (an emoji's colour); anywhere else it only hides.
-        after_symbol = code in (0xFE0E, 0xFE0F) and index and unicodedata.category(text[index - 1]) == "So"
-        return character if after_symbol else _escape(code)
-    if character in _FILLERS or unicodedata.category(character) in _INVISIBLE_CATEGORIES:
-        return _escape(code)
-    return character
+    selector = 0xFE00 <= code <= 0xFE0D or 0xE0100 <= code <= 0xE01EF
+    return selector or character in _FILLERS or unicodedata.category(character) in _INVISIBLE_CATEGORIES
 
 
 def _escape(code: int) -> str:

@@ -39,6 +39,8 @@ class Run:
     context: RunContext
     thread_id: str | None = None
     agent_path: tuple[str, ...] = ()
+    start: str = ""
+    """Tells one start of a subagent from the next in the same run; empty for the root."""
 
 
 @checked_dataclass(kw_only=True, slots=True, config=_STATE)
@@ -129,12 +131,20 @@ class TurnRecord:
         return {"v": _FORMAT, **plain}
 
     @classmethod
-    def from_json(cls, value: Any) -> TurnRecord | None:
-        """Read a record back; `None` for anything that is not one, which releases nothing."""
+    def from_json(cls, value: Any, *, only: str | None = None) -> TurnRecord | None:
+        """Read a record back; `None` for anything that is not one, which releases nothing.
+
+        Args:
+            value: What `to_json` gave.
+            only: The id of the one call to read, where each call of a long turn is looked at by itself.
+        """
         if not isinstance(value, Mapping) or value.get("v") != _FORMAT:
             return None
+        plain = {key: item for key, item in value.items() if key != "v"}
+        if only is not None and isinstance(calls := plain.get("calls"), list):
+            plain["calls"] = [one for one in calls if isinstance(one, Mapping) and one.get("call_id") == only]
         try:
-            return _TURN.validate_python({key: item for key, item in value.items() if key != "v"})
+            return _TURN.validate_python(plain)
         except ValidationError:
             return None
 
@@ -150,6 +160,6 @@ def raw_digest(call: ToolCall | Mapping[str, Any]) -> str:
         return digest("toolgate:raw:1:unreadable", call["name"], repr(call["args"])[:10_000])
 
 
-def unasked_key(run_id: str, message_id: str, call_id: str) -> str:
+def unasked_key(run_id: str, start: str, message_id: str, call_id: str) -> str:
     """What stands in for a request's id where nothing was saved of a call: its place in the run."""
-    return digest("toolgate:unasked:1", run_id, message_id, call_id)[:32]
+    return digest("toolgate:unasked:1", run_id, start, message_id, call_id)[:32]

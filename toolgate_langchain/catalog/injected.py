@@ -6,6 +6,7 @@ import inspect
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolArg
 from pydantic import AliasChoices, AliasPath, BaseModel
 
@@ -29,7 +30,24 @@ def injected_names(tool: BaseTool) -> frozenset[str]:
     # A parameter of this name is filled in by LangGraph's tool node whatever its type.
     if "runtime" in hints or "runtime" in getattr(schema, "model_fields", {}):
         names.add("runtime")
+    names |= _overwritten(tool)
     return frozenset(names | _aliases(schema, names))
+
+
+def _overwritten(tool: BaseTool) -> set[str]:
+    """Parameters that LangChain sets itself: a model's value would be shown, and would not be what runs."""
+    names = {"self"}
+    for function in (tool._run, getattr(tool, "func", None), getattr(tool, "coroutine", None)):
+        if function is None:
+            continue
+        parameters = inspect.signature(function).parameters
+        names |= {name for name in ("run_manager", "callbacks") if name in parameters}
+        try:
+            hints = get_type_hints(function)
+        except Exception:  # as above; the usual name is the best guess
+            hints = {"config": RunnableConfig} if "config" in parameters else {}
+        names |= {name for name, hint in hints.items() if hint is RunnableConfig}
+    return names
 
 
 def _aliases(schema: Any, names: set[str]) -> set[str]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from toolgate_langchain.canonical import canonical_json
+from toolgate_langchain.canonical import canonical_json, check_plain
 from toolgate_langchain.errors import InvalidArgumentsError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -23,15 +25,29 @@ __all__ = ["JsonSchemaValidator"]
 _MAX_STEPS: Final = 200_000
 """Keywords applied while one value is checked; about a second, and far beyond any real call."""
 
-_SECONDS_PER_PATTERN: Final = 0.2
-"""Time for one regular expression on one text."""
+_SECONDS_FOR_PATTERNS: Final = 0.2
+"""Time for all regular expressions on all texts of one value."""
 
 _MAX_FAULTS: Final = 5
 """Faults that are told; a model mends a few at a time."""
 
 _Keyword = Callable[[Any, Any, Any, Any], Any]
 
-_steps_left: ContextVar[list[int]] = ContextVar("toolgate_json_schema_steps")
+
+@dataclass(slots=True)
+class _Left:
+    """What is left of the bounds while one value is checked."""
+
+    steps: int = _MAX_STEPS
+    seconds: float = _SECONDS_FOR_PATTERNS
+
+    def step(self) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise _TooMuchError
+
+
+_left: ContextVar[_Left] = ContextVar("toolgate_json_schema_left")
 
 
 class JsonSchemaValidator:
@@ -50,10 +66,12 @@ class JsonSchemaValidator:
             from referencing import Registry
         except ImportError as error:
             raise MissingExtraError("Checking a plain JSON Schema", "jsonschema") from error
-        kind = validator_for(schema)
         try:
+            # What is no JSON could neither be fingerprinted nor kept with a question.
+            check_plain(dict(schema), where="schema")
+            kind = validator_for(schema)
             kind.check_schema(dict(schema))
-        except (SchemaError, regex.error, RecursionError) as error:
+        except (SchemaError, regex.error, RecursionError, TypeError, ValueError) as error:
             raise InvalidArgumentsError(f"not a valid JSON Schema: {error}"[:500]) from error
         used = set(_keywords(schema))
         if {"patternProperties", "unevaluatedProperties"} <= used:
@@ -70,7 +88,7 @@ class JsonSchemaValidator:
             InvalidArgumentsError: With the first few faults and where they are, or saying that the
                 value could not be checked within the bounds.
         """
-        token = _steps_left.set([_MAX_STEPS])
+        token = _left.set(_Left())
         try:
             faults = [
                 f"{'.'.join(str(step) for step in fault.absolute_path) or 'arguments'}: {fault.message[:300]}"
@@ -79,7 +97,7 @@ class JsonSchemaValidator:
         except (_TooMuchError, TimeoutError, RecursionError) as error:
             raise InvalidArgumentsError("the arguments cannot be checked in bounded time") from error
         finally:
-            _steps_left.reset(token)
+            _left.reset(token)
         if faults:
             raise InvalidArgumentsError("; ".join(faults))
 
@@ -108,10 +126,7 @@ def _bounded(kind: type[Validator]) -> type[Validator]:
 
 def _counted(keyword: _Keyword) -> _Keyword:
     def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-        left = _steps_left.get()
-        left[0] -= 1
-        if left[0] < 0:
-            raise _TooMuchError
+        _left.get().step()
         return keyword(validator, value, instance, schema)
 
     return counted
@@ -120,7 +135,14 @@ def _counted(keyword: _Keyword) -> _Keyword:
 def _matches(pattern: str, text: str) -> bool:
     import regex
 
-    return regex.search(pattern, text, timeout=_SECONDS_PER_PATTERN) is not None
+    left = _left.get()
+    left.step()
+    if left.seconds <= 0:
+        raise TimeoutError
+    started = perf_counter()
+    found = regex.search(pattern, text, timeout=left.seconds) is not None
+    left.seconds -= perf_counter() - started
+    return found
 
 
 def _fault(message: str) -> Exception:

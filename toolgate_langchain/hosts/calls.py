@@ -38,11 +38,18 @@ def answered_after(messages: Sequence[BaseMessage], message: AIMessage) -> set[s
     return answered
 
 
-def with_fresh_ids(message: AIMessage, new_id: Callable[[], str]) -> AIMessage:
+def with_fresh_ids(message: AIMessage, new_id: Callable[[], str], before: Sequence[BaseMessage] = ()) -> AIMessage:
     """The message with an id of its own and an id for every call that has none or repeats one.
 
     Answers, results and grants are bound to call ids. A model that leaves them out, or uses one
-    twice in a turn, must not get one call's answer applied to another.
+    twice in a turn, must not get one call's answer applied to another. A reply that comes again (as
+    from a cache) gets a fresh message id: with the old one it would take the place of the earlier
+    message, and the results of its calls would stand for calls that never ran.
+
+    Args:
+        message: The model's message.
+        new_id: Gives random ids.
+        before: The messages that are there already.
 
     Returns:
         The same object where nothing had to be changed.
@@ -55,9 +62,10 @@ def with_fresh_ids(message: AIMessage, new_id: Callable[[], str]) -> AIMessage:
         seen.add(kept)
         fresh.append(kept)
     changed = any(call["id"] != kept for call, kept in zip(message.tool_calls, fresh, strict=True))
-    if message.id and not changed:
+    known = bool(message.id) and all(one.id != message.id for one in before)
+    if known and not changed:
         return message
-    update: dict[str, Any] = {} if message.id else {"id": f"lc_{new_id()}"}
+    update: dict[str, Any] = {} if known else {"id": f"lc_{new_id()}"}
     if changed:
         update["tool_calls"] = [{**call, "id": kept} for call, kept in zip(message.tool_calls, fresh, strict=True)]
         update["content"] = _content_with_ids(message.content, fresh)

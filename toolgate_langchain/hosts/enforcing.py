@@ -132,7 +132,8 @@ class Enforcement:
         run = self._runs.run_of(state, request.runtime)
         message = last_ai_message(state["messages"])
         message_id = "" if message is None else str(message.id)
-        turn = TurnRecord.from_json(state.get(TURN)) if state.get(TURN) else None
+        saved = state.get(TURN)
+        turn = TurnRecord.from_json(saved, only=str(call["id"])) if saved else None
         if turn is not None and turn.message_id != message_id:
             turn = None
         record = None if turn is None else turn.call(call["id"])
@@ -213,7 +214,8 @@ class Enforcement:
         """The id under which a start is recorded: the request's, or one derived from the place of the call."""
         if attempt.record is not None:
             return attempt.record.request_id
-        return unasked_key(attempt.run.id, attempt.message_id, str(attempt.call["id"]))
+        run = attempt.run
+        return unasked_key(run.id, run.start, attempt.message_id, str(attempt.call["id"]))
 
     # --- running ------------------------------------------------------------------------------
 

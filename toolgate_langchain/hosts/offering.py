@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.catalog.entry import CatalogEntry
 from toolgate_langchain.catalog.profile import ToolProfile
-from toolgate_langchain.errors import ToolGateWarning
+from toolgate_langchain.errors import ConfigurationError, ToolGateWarning
 from toolgate_langchain.policy.gates import decide_offer
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Offering:
 
     def offer(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Leave only those tools in a model request that the gate offers."""
+        self._check_bound(request)
         tools = request.tools
         if not tools:
             return request
@@ -61,6 +62,26 @@ class Offering:
         if len(offered) == len(tools) and all(map(operator.is_, offered, tools)):
             return request
         return request.override(tools=offered, tool_choice=_still_possible(request.tool_choice, offered))
+
+    def _check_bound(self, request: ModelRequest[Any]) -> None:
+        """Refuse tools that a model brings along: nobody could filter them, or see their calls.
+
+        Raises:
+            ConfigurationError: Naming them.
+        """
+        tools = list((request.model_settings or {}).get("tools") or ())
+        model: Any = request.model
+        while model is not None:
+            for settings in (getattr(model, "kwargs", None), getattr(model, "model_kwargs", None)):
+                if isinstance(settings, Mapping):
+                    tools += settings.get("tools") or ()
+            model = getattr(model, "bound", None)
+        if tools:
+            names = ", ".join(repr(_provider_tool_name(one) if isinstance(one, Mapping) else one) for one in tools)
+            raise ConfigurationError(
+                f"the model was given tools before the gate could see them ({names}); give them to "
+                "create_agent(tools=[...]) instead of binding them to the model"
+            )
 
     def _offerable(self, tools: Sequence[BaseTool | dict[str, Any]], context: RunContext) -> list[Any]:
         offered: list[tuple[str, Any]] = []

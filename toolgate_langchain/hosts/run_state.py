@@ -67,6 +67,7 @@ def write_run(run: Run) -> dict[str, Any]:
         "configuration": context.configurations[0].to_json() if context.configurations else None,
         "zone": None if context.zone is None else context.zone.value,
         "agent_path": list(run.agent_path),
+        **({"start": run.start} if run.start else {}),
     }
 
 
@@ -96,7 +97,8 @@ def read_run(
             configurations=configurations,
             zone=None if value["zone"] is None else TrustZone(value["zone"]),
         )
-        return Run(str(value["id"]), context, thread_id, tuple(value["agent_path"]))
+        path, start = tuple(value["agent_path"]), str(value.get("start", ""))
+        return Run(str(value["id"]), context, thread_id, path, start)
     except (KeyError, TypeError, ValueError, ValidationError):
         return None
 

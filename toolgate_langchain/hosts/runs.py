@@ -78,7 +78,7 @@ class AgentRuns:
             **{name: value for name, value in checked.items() if not callable(value)},
         )
         self._tools: dict[str, BaseTool] = {}
-        self._runs: dict[str, tuple[Any, str | None, Run]] = {}
+        self._runs: dict[str, tuple[Any, str | None, RunConfiguration | None, Run]] = {}
         self._indexes: dict[str, tuple[Any, Sequence[StandingRule], frozenset[str], RuleIndex]] = {}
 
     def can_ask(self) -> bool:
@@ -123,6 +123,7 @@ class AgentRuns:
             context=context,
             thread_id=_thread_id(runtime),
             agent_path=() if parent is None else parent.agent_path,
+            start="" if parent is None else self.gate.judge.new_id(),
         )
         update: dict[str, Any] = {RUN: write_run(run)}
         look = partial(left_behind, asynchronous=asynchronous)
@@ -165,8 +166,8 @@ class AgentRuns:
         live = self._live_configuration(runtime)
         key = str(saved.get("id")) if isinstance(saved, Mapping) else ""
         cached = self._runs.get(key)
-        if cached is not None and cached[0] == saved and cached[1] == thread_id and _holds(cached[2], live):
-            return cached[2]
+        if cached is not None and cached[0] == saved and cached[1] == thread_id and cached[2] == live:
+            return cached[3]
         run = read_run(saved, self.gate.surfaces, live, thread_id)
         if run is None:
             raise ConfigurationError(
@@ -175,7 +176,7 @@ class AgentRuns:
             )
         if len(self._runs) > _CACHED:
             self._runs.clear()
-        self._runs[key] = (saved, thread_id, run)
+        self._runs[key] = (saved, thread_id, live, run)
         return run
 
     def _live_configuration(self, runtime: Any) -> RunConfiguration | None:
@@ -230,10 +231,6 @@ class AgentRuns:
             cached = (saved, beyond, void, RuleIndex(held))
             self._indexes[str(run.thread_id)] = cached
         return cached[3]
-
-
-def _holds(run: Run, live: RunConfiguration | None) -> bool:
-    return live is None or live in run.context.configurations
 
 
 def _thread_id(runtime: Any) -> str | None:

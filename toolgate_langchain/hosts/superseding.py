@@ -63,13 +63,14 @@ def supersede(
     left = yield left_behind
     if turn is None and not left.interrupted:
         return closed_only
-    earlier_run = str((state.get(RUN) or {}).get("id"))
+    earlier_run = state.get(RUN) or {}
+    earlier = str(earlier_run.get("id")), str(earlier_run.get("start", ""))
     closed: list[BaseMessage] = []
     for call in dangling:
         result = left.results.get(str(call["id"]))
         if result is None:
             record = None if turn is None else turn.call(call["id"])
-            key = unasked_key(earlier_run, str(message.id), str(call["id"])) if record is None else record.request_id
+            key = unasked_key(*earlier, str(message.id), str(call["id"])) if record is None else record.request_id
             result = yield from _closing(call, record, key, run, ledger)
         closed.append(result)
     if turn is not None:

@@ -94,7 +94,7 @@ class Turns:
     def _judge_message(
         self, request: ModelRequest[Any], answer: ModelResponse[Any], message: AIMessage
     ) -> Steps[ModelResponse[Any] | ExtendedModelResponse[Any]]:
-        fresh = with_fresh_ids(message, self._gate.judge.new_id)
+        fresh = with_fresh_ids(message, self._gate.judge.new_id, request.state["messages"])
         if fresh is not message:
             result = [fresh if one is message else one for one in answer.result]
             answer = ModelResponse(result=result, structured_response=answer.structured_response)
