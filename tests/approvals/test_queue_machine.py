@@ -175,14 +175,16 @@ class Approvals(RuleBasedStateMachine):
     # --- looking ------------------------------------------------------------------------------
 
     def give(self, answer: Any, *, bare: bool) -> None:
-        # LangGraph gives a bare answer once more to a node that is replayed without one: where it was unusable,
-        # it counts again.
-        self.left_over = bare
+        before, delivered = self.pending, bare
         if bare:
             self.talk.resume(answer)
         else:
-            self.gate.answer(self.talk.agent, self.talk.config, answer)
+            given = self.gate.answer(self.talk.agent, self.talk.config, answer)
+            delivered = given.status in ("accepted", "asked_again")
         self.note()
+        if delivered:
+            # LangGraph delivers the last answer once more to a node that is replayed: an unusable one counts again.
+            self.left_over = (before and before.request_id) == (self.pending and self.pending.request_id)
 
     @property
     def pending(self) -> ApprovalRequest | None:

@@ -13,6 +13,7 @@ from langgraph.types import Interrupt, interrupt
 
 from tests.support import Chat, Recorder, ScriptedModel, call, chat, says
 from toolgate_langchain import ApprovalAnswer, ApprovalRequest, Tier, ToolGate, ToolGateMiddleware, ToolProfile
+from toolgate_langchain.approvals.queue import AnswerMode
 from toolgate_langchain.errors import InvalidAnswerError
 from toolgate_langchain.hosts.driving import DriveResult, adrive, drive, pending_requests
 
@@ -206,6 +207,33 @@ def give(talk: Chat, answer: Mapping[str, Any]) -> str:
 
         return asyncio.run(giving())
     return talk.gate.answer(talk.agent, talk.config, answer).status
+
+
+class TestAnAnswerThatWasSentWithoutAKey:
+    """LangGraph keeps it, and would give it to a later question of the same turn."""
+
+    @pytest.mark.parametrize("answers", ["strict", "lenient"])
+    def test_it_does_not_answer_the_question_after_the_next(
+        self, ran: Recorder, asynchronous: bool, answers: AnswerMode
+    ) -> None:
+        turn = says(*[call("send", call_id, n=n) for n, call_id in enumerate("abc")])
+        gate = ToolGate(answers=answers)
+        talk = chat([turn], [ran.tool("send", CONSEQUENTIAL)], gate=gate, asynchronous=asynchronous)
+        talk.say()
+        talk.resume({"type": "approve", **({"request_id": talk.request.request_id} if answers == "strict" else {})})
+        assert give(talk, {"type": "reject", "request_id": talk.request.request_id}) == "accepted"
+        assert (talk.request.tool_call_id, talk.request.error, ran.runs) == ("c", "", [])
+
+    @pytest.mark.parametrize("answers", ["strict", "lenient"])
+    def test_nor_where_an_approver_goes_on(self, drives: Drives, ran: Recorder, answers: AnswerMode) -> None:
+        turn = says(*[call("send", call_id, n=n) for n, call_id in enumerate("abc")])
+        talk = chat([turn], [ran.tool("send", CONSEQUENTIAL)], gate=ToolGate(answers=answers))
+        talk.say()
+        talk.resume({"type": "approve", **({"request_id": talk.request.request_id} if answers == "strict" else {})})
+        person = Person(NO)
+        assert drives(talk.agent, None, talk.config, approver=person).done
+        assert [(request.tool_call_id, request.error) for request in person.asked] == [("b", ""), ("c", "")]
+        assert ran.runs == [("send", {"n": 0})]
 
 
 class TestForeignInterrupts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
@@ -140,6 +140,7 @@ def _drive_steps(
     options: dict[str, Any] = {} if context is None else {"context": context}
     output: Any = None
     asked: dict[str, int] = {}
+    command: Command[Any]
     if input is not None:
         output = yield lambda: invoke(input, config, **options)
     if not getattr(agent, "checkpointer", None):
@@ -159,17 +160,17 @@ def _drive_steps(
                     "answered it; the request is still pending"
                 )
             given = yield partial(approver, request)
-            resume = {interrupt_id: _named(given, request)}
+            command = _resuming(interrupts, interrupt_id, _named(given, request))
         elif foreign is not None:
             handler, first = foreign, interrupts[0]
             value = yield partial(handler, first)
             if value is None:
                 # LangGraph takes `None` for "no answer given" and would wait forever.
                 return DriveResult(output, interrupts)
-            resume = {first.id: value}
+            command = Command(resume={first.id: value})
         else:
             return DriveResult(output, interrupts)
-        output = yield partial(invoke, Command(resume=resume), config, **options)
+        output = yield partial(invoke, command, config, **options)
 
 
 def _named(given: Any, request: ApprovalRequest) -> Any:
@@ -183,6 +184,15 @@ def _named(given: Any, request: ApprovalRequest) -> Any:
         return {**given, "request_id": request.request_id}
     # LangGraph takes `None` for "no answer given" and would wait forever.
     return {"type": None, "request_id": request.request_id} if given is None else given
+
+
+def _resuming(interrupts: Sequence[Interrupt[Any]], interrupt_id: str, answer: Any) -> Command[Any]:
+    """Carry an answer to its interrupt.
+
+    Not keyed where only one waits: such an answer takes the place of an earlier one that was sent without a key,
+    which LangGraph would otherwise deliver once more, to the next question.
+    """
+    return Command(resume=answer if len(interrupts) == 1 else {interrupt_id: answer})
 
 
 def answer_steps(
@@ -212,7 +222,7 @@ def answer_steps(
         found = [one for one, request in pending_requests(snapshot.interrupts) if request.request_id == wanted]
         if not found:
             return (yield from _not_pending(gate, read, thread))
-        command: Command[Any] = Command(resume={found[0]: read.to_json()})
+        command = _resuming(snapshot.interrupts, found[0], read.to_json())
         output = yield lambda: (agent.ainvoke if asynchronous else agent.invoke)(command, config)
         after = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
     finally:
