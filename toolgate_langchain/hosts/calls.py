@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from langchain.agents.structured_output import AutoStrategy, ToolStrategy
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolMessage
+
+from toolgate_langchain.catalog.arguments import unchecked_arguments
+from toolgate_langchain.errors import InvalidArgumentsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,6 +19,7 @@ __all__ = [
     "structured_output_names",
     "with_fresh_ids",
     "with_refused_invalid_calls",
+    "without_unstorable_calls",
 ]
 
 
@@ -89,15 +93,71 @@ def _content_with_ids(content: Any, ids: Sequence[str]) -> Any:
     return blocks
 
 
+_NOT_VALID: Final = "Its arguments are not valid: "
+
+
+def without_unstorable_calls(message: AIMessage) -> AIMessage:
+    """The message with every call whose arguments cannot be carried exactly made an invalid one.
+
+    A checkpointer fails on such arguments, and the run with it, before anybody could refuse the call.
+
+    Returns:
+        The same object where nothing had to be changed.
+    """
+    faults: dict[int, str] = {}
+    for position, call in enumerate(message.tool_calls):
+        try:
+            unchecked_arguments(call["args"])
+        except InvalidArgumentsError as error:
+            faults[position] = str(error)
+    if not faults:
+        return message
+    kept = [call for position, call in enumerate(message.tool_calls) if position not in faults]
+    refused = [
+        InvalidToolCall(
+            name=message.tool_calls[position]["name"],
+            args="{}",
+            id=message.tool_calls[position]["id"],
+            error=f"{_NOT_VALID}{fault}",
+            type="invalid_tool_call",
+        )
+        for position, fault in faults.items()
+    ]
+    update: dict[str, Any] = {
+        "tool_calls": kept,
+        "invalid_tool_calls": [*message.invalid_tool_calls, *refused],
+        "content": _without_inputs(message.content, {call["id"] for call in refused}),
+        "additional_kwargs": {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"},
+    }
+    return message.model_copy(update=update)
+
+
+def _without_inputs(content: Any, ids: set[str | None]) -> Any:
+    """Content blocks that repeat the calls of these ids, with nothing as their input."""
+    if not isinstance(content, list):
+        return content
+    return [
+        {**block, **{key: {} for key in ("input", "args") if key in block}}
+        if isinstance(block, dict) and block.get("type") in ("tool_use", "tool_call") and block.get("id") in ids
+        else block
+        for block in content
+    ]
+
+
 def with_refused_invalid_calls(message: AIMessage) -> list[BaseMessage]:
-    """A message whose only calls cannot be parsed, followed by an error result for each of them."""
+    """A message with calls that cannot be read, followed by an error result for each of them."""
     results: list[BaseMessage] = []
     calls = []
+    taken = {call["id"] for call in message.tool_calls}
     for position, call in enumerate(message.invalid_tool_calls):
-        call_id = call.get("id") or f"invalid_{message.id or 'call'}_{position}"
+        given, error = call.get("id"), str(call.get("error") or "")
+        call_id = given if given and given not in taken else f"invalid_{message.id or 'call'}_{position}"
         name = call.get("name") or "unknown"
         calls.append({**call, "id": call_id, "name": name})
-        text = f"The call of {name!r} was not executed. Its arguments could not be read; write them as one JSON object."
+        why = (
+            error if error.startswith(_NOT_VALID) else "Its arguments could not be read; write them as one JSON object."
+        )
+        text = f"The call of {name!r} was not executed. {why}"
         results.append(ToolMessage(text, name=name, tool_call_id=call_id, status="error"))
     return [message.model_copy(update={"invalid_tool_calls": calls}), *results]
 

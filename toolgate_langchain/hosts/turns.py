@@ -18,6 +18,7 @@ from toolgate_langchain.hosts.calls import (
     structured_output_names,
     with_fresh_ids,
     with_refused_invalid_calls,
+    without_unstorable_calls,
 )
 from toolgate_langchain.hosts.refusal import refused, rejection
 from toolgate_langchain.hosts.run_state import RULES, TURN, read_rules, write_rules
@@ -74,7 +75,7 @@ class Turns:
         answer: ModelResponse[Any] = yield partial(handler, request)
         if not judge:
             return answer
-        message = last_ai_message(answer.result)
+        answer, message = self._readable(request, answer)
         while message is not None and message.invalid_tool_calls and not message.tool_calls:
             # Without this the agent would take a turn of unreadable calls for its final answer.
             told = with_refused_invalid_calls(message)
@@ -83,7 +84,7 @@ class Turns:
                 return ModelResponse(result=before, structured_response=answer.structured_response)
             request = request.override(messages=[*request.messages, *told])  # type: ignore[list-item]
             answer = yield partial(handler, request)
-            message = last_ai_message(answer.result)
+            answer, message = self._readable(request, answer)
         if message is None or not message.tool_calls:
             return _with_before(answer, before)
         judged = yield from self._judge_message(request, answer, message)
@@ -91,14 +92,27 @@ class Turns:
             return ExtendedModelResponse(_with_before(judged.model_response, before), judged.command)
         return _with_before(judged, before)
 
+    def _readable(
+        self, request: ModelRequest[Any], answer: ModelResponse[Any]
+    ) -> tuple[ModelResponse[Any], AIMessage | None]:
+        """The model's answer with ids that can be told apart and calls that can be kept, and its last message."""
+        message = last_ai_message(answer.result)
+        if message is None or not message.tool_calls:
+            return answer, message
+        made = with_fresh_ids(message, self._gate.judge.new_id, request.state["messages"])
+        made = without_unstorable_calls(made)
+        told: list[BaseMessage] = [made]
+        if made.tool_calls and made.invalid_tool_calls:
+            told = with_refused_invalid_calls(made)
+        if len(told) == 1 and told[0] is message:
+            return answer, message
+        result = [new for one in answer.result for new in (told if one is message else [one])]
+        return ModelResponse(result=result, structured_response=answer.structured_response), last_ai_message(result)
+
     def _judge_message(
         self, request: ModelRequest[Any], answer: ModelResponse[Any], message: AIMessage
     ) -> Steps[ModelResponse[Any] | ExtendedModelResponse[Any]]:
-        fresh = with_fresh_ids(message, self._gate.judge.new_id, request.state["messages"])
-        if fresh is not message:
-            result = [fresh if one is message else one for one in answer.result]
-            answer = ModelResponse(result=result, structured_response=answer.structured_response)
-        calls = self._calls_to_judge(fresh, answer.result, request.response_format)
+        calls = self._calls_to_judge(message, answer.result, request.response_format)
         if not calls:
             return answer
         if any(self._runs.find(call["name"]) is None for call in calls):
@@ -110,7 +124,7 @@ class Turns:
         index = yield from self._runs.index(request.state, run)
         turn = yield from self._gate.judge.judge(
             run,
-            str(fresh.id),
+            str(message.id),
             calls,
             self._runs.find,
             index,
