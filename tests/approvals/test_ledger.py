@@ -1,6 +1,7 @@
 """The ledger in memory: first answers, grants used once, and the memory of a run."""
 
 import threading
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 import pytest
@@ -53,6 +54,13 @@ class TestAnswers:
         ledger.answer("r", APPROVE, thread_id="here")
         ledger.answer("r", REJECT, thread_id="elsewhere")
         assert ledger.thread_of("r") == "here"
+
+    def test_the_time_of_the_first_answer_is_kept(self, ledger: InMemoryLedger) -> None:
+        first = datetime(2026, 1, 2, tzinfo=UTC)
+        assert ledger.answered_at("r") is None
+        ledger.answer("r", APPROVE, at=first)
+        ledger.answer("r", APPROVE, at=first + timedelta(hours=1))
+        assert ledger.answered_at("r") == first
 
 
 class TestGrants:

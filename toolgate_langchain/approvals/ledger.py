@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 from toolgate_langchain.policy.context import RunMemory
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.rules import StandingRule
 
@@ -104,14 +106,21 @@ class Ledger(Protocol):
         """The last change noted for this tool in this run."""
         ...
 
-    def answer(self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None) -> Maybe[AnswerStatus]:
+    def answer(
+        self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None, at: datetime | None = None
+    ) -> Maybe[AnswerStatus]:
         """Record the first answer to a request; a rejection withdraws an unused approval and the rules it made.
 
         Args:
             request_id: The request.
             answer: What the person said.
             thread_id: The thread that the request belongs to, kept with the first answer.
+            at: When it was said, kept with the first answer.
         """
+        ...
+
+    def answered_at(self, request_id: str) -> Maybe[datetime | None]:
+        """When a request was first answered, `None` where it was not or nobody said when."""
         ...
 
     def thread_of(self, request_id: str) -> Maybe[str | None]:
@@ -212,6 +221,7 @@ class InMemoryLedger:
         self._runs: dict[str, _Run] = {}
         self._answers: dict[str, ApprovalAnswer] = {}
         self._threads: dict[str, str | None] = {}
+        self._times: dict[str, datetime | None] = {}
         self._grants: dict[str, _Grant] = {}
         self._claims: set[str] = set()
         self._taken_back: dict[str, frozenset[str]] = {}
@@ -296,13 +306,15 @@ class InMemoryLedger:
 
     # --- answers and grants -------------------------------------------------------------------
 
-    def answer(self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None) -> AnswerStatus:
+    def answer(
+        self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None, at: datetime | None = None
+    ) -> AnswerStatus:
         """See `Ledger.answer`."""
         with self._lock:
             recorded = self._answers.get(request_id)
             if recorded is None:
                 self._answers[request_id] = answer
-                self._threads[request_id] = thread_id
+                self._threads[request_id], self._times[request_id] = thread_id, at
                 return AnswerStatus.RECORDED
             if answer.type != "reject" or recorded.type == "reject":
                 return AnswerStatus.REPEATED
@@ -321,6 +333,10 @@ class InMemoryLedger:
             for thread, rules in self._rules.items():
                 self._rules[thread] = [rule for rule in rules if rule.request_id != request_id]
             return AnswerStatus.WITHDRAWN
+
+    def answered_at(self, request_id: str) -> datetime | None:
+        """See `Ledger.answered_at`."""
+        return self._times.get(request_id)
 
     def thread_of(self, request_id: str) -> str | None:
         """See `Ledger.thread_of`."""

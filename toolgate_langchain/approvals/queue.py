@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -107,7 +107,8 @@ class ApprovalQueue:
             surface=self._run.context.surface.name,
             agent_path=self._run.agent_path,
             run_id=self._run.id,
-            now=self._judge.clock(),
+            # Not today's time: what a rule cleared when it was made it clears in every replay.
+            now=max((rule.created_at for rule in self.new_rules), default=self._judge.clock()),
             caller=_caller(self._run),
         )
         tool, arguments = _saved_tool(call), self._effective(call)
@@ -212,7 +213,8 @@ class ApprovalQueue:
             raise InvalidAnswerError(f"this request was answered before, with {held.type!r}, and that answer holds")
 
     def _record_answer(self, call: CallRecord, answer: ApprovalAnswer) -> Any:
-        return self._judge.ledger.answer(call.request_id, answer, thread_id=self._run.thread_id)
+        now = self._judge.clock()
+        return self._judge.ledger.answer(call.request_id, answer, thread_id=self._run.thread_id, at=now)
 
     def _check_memory(self, answer: ApprovalAnswer, request: ApprovalRequest) -> None:
         wanted = answer.remember
@@ -312,7 +314,9 @@ class ApprovalQueue:
     def _remember(self, call: CallRecord, answer: ApprovalAnswer, *, on_record: bool) -> Steps[None]:
         wanted = answer.remember
         assert wanted is not None
-        now = self._judge.clock()
+        answered_at: datetime | None = yield lambda: self._judge.ledger.answered_at(call.request_id)
+        # A replay takes the same answer in again; what it remembers still counts from when it was given.
+        now = answered_at or self._judge.clock()
         # Always from the recorded call, whatever else the answer carried.
         rule = StandingRule(
             tool_name=call.name,
