@@ -16,6 +16,7 @@ from toolgate_langchain.approvals.ledger import InMemoryLedger, Ledger
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.hosts.checks import check_callables, check_caps, check_kinds, check_lists
 from toolgate_langchain.policy.approval_rule import ApprovalRule
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
 from toolgate_langchain.policy.context import (
@@ -91,14 +92,12 @@ class ToolGate:
         clock: Callable[[], datetime] | None = None,
         new_id: Callable[[], str] | None = None,
     ) -> None:
+        check_kinds(catalog=catalog, approval_rule=approval_rule, ledger=ledger)
+        check_callables({"on_decision": on_decision, "clock": clock, "new_id": new_id})
+        check_lists({"surfaces": surfaces, "argument_policies": argument_policies, "heuristics": heuristics})
+        check_caps({"max_auto_approvals": max_auto_approvals, "max_requests_per_turn": max_requests_per_turn})
         self.catalog = catalog if catalog is not None else ToolCatalog()
         self.surfaces = _by_name(surfaces)
-        for name, value in (
-            ("max_auto_approvals", max_auto_approvals),
-            ("max_requests_per_turn", max_requests_per_turn),
-        ):
-            if type(value) is not int or value < 1:
-                raise ConfigurationError(f"{name} is {value!r}; it must be a whole number of at least 1")
         if answers not in ("strict", "lenient"):
             raise ConfigurationError(f"answers is {answers!r}; it must be 'strict' or 'lenient'")
         for position, policy in enumerate(argument_policies):

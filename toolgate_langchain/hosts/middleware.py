@@ -17,6 +17,7 @@ from langchain.agents.middleware.types import (
 from langgraph.types import Command, TracePolicy, omit_payload
 
 from toolgate_langchain.approvals.steps import arun_steps, run_steps
+from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.enforcing import Enforcement
 from toolgate_langchain.hosts.gate import ToolGate
 from toolgate_langchain.hosts.offering import Offering
@@ -40,6 +41,17 @@ class ToolGateState(AgentState[Any]):
     toolgate_run: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
     toolgate_turn: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
     toolgate_rules: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+
+
+def _gate(given: ToolGate | None) -> ToolGate:
+    """The gate, or one with defaults.
+
+    Raises:
+        ConfigurationError: For anything else.
+    """
+    if given is not None and not isinstance(given, ToolGate):
+        raise ConfigurationError(f"gate is {given!r}, which is not a ToolGate")
+    return ToolGate() if given is None else given
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -99,7 +111,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         A hook that is there costs a step of the graph in every turn, and a checkpoint with it.
         """
         if cls is ToolGateMiddleware:
-            gate = gate or ToolGate()
+            gate = _gate(gate)
             runs = AgentRuns(gate, surface=surface, caller=caller, configuration=configuration, zone=zone)
             if not runs.can_ask():
                 return super().__new__(_NeverAsks)  # type: ignore[return-value]
@@ -115,7 +127,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         zone: Setting = None,
     ) -> None:
         super().__init__()
-        self.gate = gate or ToolGate()
+        self.gate = _gate(gate)
         self._work_with(AgentRuns(self.gate, surface=surface, caller=caller, configuration=configuration, zone=zone))
         self.tools: list[BaseTool] = []
         self._install_hooks()

@@ -1,0 +1,58 @@
+"""What a gate checks of what it is given, and how it says so: the argument, what was given, what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from toolgate_langchain.catalog.catalog import ToolCatalog
+from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.policy.approval_rule import ApprovalRule
+
+__all__ = ["check_callables", "check_caps", "check_kinds", "check_lists"]
+
+
+def check_kinds(*, catalog: Any, approval_rule: Any, ledger: Any) -> None:
+    """Refuse what is of another kind: a list of tools is no catalog, and a class is no ledger.
+
+    Raises:
+        ConfigurationError: Naming the argument.
+    """
+    for name, given, kind in (("catalog", catalog, ToolCatalog), ("approval_rule", approval_rule, ApprovalRule)):
+        if given is not None and not isinstance(given, kind):
+            raise ConfigurationError(f"{name} is {given!r}, which is not a {kind.__name__}")
+    if isinstance(ledger, type) or (ledger is not None and not callable(getattr(ledger, "start", None))):
+        raise ConfigurationError(f"ledger is {ledger!r}, which is not a ledger such as InMemoryLedger()")
+
+
+def check_callables(given: Mapping[str, Any]) -> None:
+    """Refuse what cannot be called, among functions that may be left out.
+
+    Raises:
+        ConfigurationError: Naming the argument.
+    """
+    for name, function in given.items():
+        if function is not None and not callable(function):
+            raise ConfigurationError(f"{name} is {function!r}, which cannot be called")
+
+
+def check_lists(given: Mapping[str, Any]) -> None:
+    """Refuse what is no list, as one surface or one function where several belong.
+
+    Raises:
+        ConfigurationError: Naming the argument.
+    """
+    for name, listed in given.items():
+        if not isinstance(listed, Sequence) or isinstance(listed, str):
+            raise ConfigurationError(f"{name} is {listed!r}; it must be a list")
+
+
+def check_caps(given: Mapping[str, Any]) -> None:
+    """Refuse caps that are no whole number of at least 1.
+
+    Raises:
+        ConfigurationError: Naming the argument.
+    """
+    for name, value in given.items():
+        if type(value) is not int or value < 1:
+            raise ConfigurationError(f"{name} is {value!r}; it must be a whole number of at least 1")
