@@ -74,7 +74,7 @@ def test_a_list_of_texts_cannot_write_a_line_of_its_own(where: str) -> None:
 
 
 def test_an_arguments_name_cannot_write_a_line_of_its_own() -> None:
-    assert "  to\\n  cc\n" in shown(arguments={"to\n  cc": "ann"})
+    assert "  to\\x0a  cc\n" in shown(arguments={"to\n  cc": "ann"})
 
 
 @pytest.mark.parametrize(
