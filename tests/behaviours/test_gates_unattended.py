@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool
 from langgraph.types import interrupt
 
 from tests.support import Recorder, call, chat, says
@@ -147,18 +148,38 @@ def _asks_about_one(view: ArgumentView) -> PolicyAnswer:
     return PolicyAnswer(Verdict.ASK if view.arguments.get("n") == 1 else Verdict.ALLOW)
 
 
-@settings(
+def _registered(drawn: list[Drawn], ran: Recorder) -> tuple[ToolCatalog, list[BaseTool]]:
+    catalog, tools = ToolCatalog(), list[BaseTool]()
+    for number, one in enumerate(drawn):
+        tool = ran.tool(f"t{number}", schema=_SCHEMA)
+        if one.interrupts:
+            tool = tool.model_copy(update={"func": lambda **_: interrupt("?"), "coroutine": None})
+        if one.remote:
+            declarations = None if one.declared is None else {tool.name: one.declared}
+            record = RemoteServer(f"srv{number}", declarations=declarations, profiles={tool.name: one.profile})
+            catalog.add_remote(record, [tool])
+        else:
+            catalog.register(tool, one.profile)
+        tools.append(tool)
+    return catalog, tools
+
+
+_generated = settings(
     max_examples=100,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+
+
+@_generated
 @given(
     drawn=st.lists(_TOOLS, min_size=1, max_size=4),
     answers=st.tuples(_VERDICTS, _VERDICTS, _VERDICTS),
     exempt=st.booleans(),
     must_ask=st.booleans(),
     unfiltered=st.booleans(),
+    asynchronous=st.booleans(),
     script=st.lists(st.lists(_CALLS, min_size=1, max_size=3), min_size=1, max_size=4),
 )
 def test_for_any_catalog_surface_and_script_of_a_model_restricted_to_the_filtered_set_the_run_never_suspends(
@@ -167,6 +188,7 @@ def test_for_any_catalog_surface_and_script_of_a_model_restricted_to_the_filtere
     exempt: bool,
     must_ask: bool,
     unfiltered: bool,
+    asynchronous: bool,
     script: list[list[tuple[str, dict[str, Any]]]],
 ) -> None:
     """Whatever the model calls: what would still need a person is denied, an interrupt in a tool is an error result.
@@ -175,18 +197,7 @@ def test_for_any_catalog_surface_and_script_of_a_model_restricted_to_the_filtere
     """
     ran = Recorder()
     cron = Surface("cron", False, *answers)
-    catalog, tools = ToolCatalog(), []
-    for number, one in enumerate(drawn):
-        tool = ran.tool(f"t{number}", schema=_SCHEMA)
-        if one.interrupts:
-            tool = tool.model_copy(update={"func": lambda **_: interrupt("?")})
-        if one.remote:
-            declarations = None if one.declared is None else {tool.name: one.declared}
-            record = RemoteServer(f"srv{number}", declarations=declarations, profiles={tool.name: one.profile})
-            catalog.add_remote(record, [tool])
-        else:
-            catalog.register(tool, one.profile)
-        tools.append(tool)
+    catalog, tools = _registered(drawn, ran)
     gate = ToolGate(
         catalog,
         [cron],
@@ -201,7 +212,7 @@ def test_for_any_catalog_surface_and_script_of_a_model_restricted_to_the_filtere
         ]
         if made:
             turns.append(says(*made))
-    talk = chat(turns, tools, gate=gate, surface="cron")
+    talk = chat(turns, tools, gate=gate, surface="cron", asynchronous=asynchronous)
     talk.say()
     assert not talk.agent.get_state(talk.config).interrupts
     assert talk.messages[-1].content == "done"
@@ -210,6 +221,37 @@ def test_for_any_catalog_surface_and_script_of_a_model_restricted_to_the_filtere
     assert set(ran.names) <= set(allowed)
     offered = [name for name in _NAMES if name in gate.filter_offerable(allowed, surface="cron")]
     assert all(sorted(names) == offered for names in talk.model.offered)
+
+
+@_generated
+@given(
+    drawn=st.lists(_TOOLS, min_size=1, max_size=4),
+    answers=st.tuples(*[st.sampled_from([*Verdict, None])] * 3),
+    exempt=st.booleans(),
+    asynchronous=st.booleans(),
+    script=st.lists(st.lists(_CALLS, min_size=1, max_size=3), min_size=1, max_size=4),
+)
+def test_also_where_a_person_is_there_a_model_restricted_to_the_filtered_set_never_suspends_the_run(
+    drawn: list[Drawn],
+    answers: tuple[Verdict | None, Verdict | None, Verdict | None],
+    exempt: bool,
+    asynchronous: bool,
+    script: list[list[tuple[str, dict[str, Any]]]],
+) -> None:
+    """Without policies, which may ask about any call, and without tools that pause by themselves."""
+    ran = Recorder()
+    catalog, tools = _registered([replace(one, interrupts=False) for one in drawn], ran)
+    rule = ApprovalRule("exempt" if exempt else "unclassified")
+    gate = ToolGate(catalog, [Surface("chat", True, *answers)], approval_rule=rule)
+    allowed = gate.unattended(_NAMES, surface="chat")
+    kept = [[call(name, **args) for name, args in turn if name in allowed] for turn in script]
+    talk = chat([says(*turn) for turn in kept if turn], tools, gate=gate, asynchronous=asynchronous)
+    talk.say()
+    assert talk.requests == []
+    assert talk.messages[-1].content == "done"
+    offered = gate.filter_offerable(allowed, surface="chat")
+    fit = [one for turn in kept for one in turn if one["name"] in offered and one["args"].get("n") != "x"]
+    assert sorted(ran.names) == sorted(one["name"] for one in fit)
 
 
 def test_on_an_attended_surface_the_same_script_does_suspend() -> None:
