@@ -49,6 +49,8 @@ _CODES_OF_START: Final = {
     StartStatus.MISMATCH: Code.CHANGED,
 }
 
+_NO_FACTS: Final = CallFacts()
+
 _PERSON: Final = "person"
 """The layer that is shown where a person's answer decided."""
 
@@ -154,8 +156,9 @@ class Enforcement:
         index = yield from self._runs.index(state, run)
         memory: RunMemory = yield lambda: self._gate.ledger.memory(run.id)
         stopped = yield self._gate.ledger.stopped
-        stopped = stopped is not False
-        facts = CallFacts(stopped=stopped) if record is None else replace(record.facts, stopped=stopped)
+        facts = _NO_FACTS if record is None else record.facts
+        if stopped is not False:
+            facts = replace(facts, stopped=True)
         person = attempt.approved
         # What a person just approved is not held against what was rejected beside it.
         known = RunMemory() if person else memory

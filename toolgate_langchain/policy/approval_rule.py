@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic.dataclasses import dataclass
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.policy.surface import Surface
+    from toolgate_langchain.vocabulary import Tier
 
 __all__ = ["ApprovalNeed", "ApprovalRule"]
 
@@ -85,12 +87,17 @@ class ApprovalRule:
                 needed=answer is not Verdict.ALLOW,
                 reason=f"it is remote and undeclared, which surface {surface.name!r} answers with {answer.value!r}",
             )
-        answer = surface.answer(entry.tier)
-        tier = "unclassified" if entry.tier is None else entry.tier.value
-        return ApprovalNeed(
-            needed=answer is not Verdict.ALLOW,
-            reason=f"surface {surface.name!r} answers {answer.value!r} for {tier} tools",
-        )
+        return _surface_need(surface, entry.tier)
+
+
+@lru_cache(maxsize=1024)
+def _surface_need(surface: Surface, tier: Tier | None) -> ApprovalNeed:
+    """What the surface says of a tier: the answer for most calls, and always the same one."""
+    answer, name = surface.answer(tier), "unclassified" if tier is None else tier.value
+    return ApprovalNeed(
+        needed=answer is not Verdict.ALLOW,
+        reason=f"surface {surface.name!r} answers {answer.value!r} for {name} tools",
+    )
 
 
 def ask_predicate(entry: CatalogEntry, arguments: Mapping[str, Any]) -> bool | None:
