@@ -275,7 +275,8 @@ class TestArgumentsChangedAfterTheApproval:
         assert ran.runs == []
         assert "no longer the same" in talk.result("s")
         assert talk.request.arguments == {"to": "ann"}
-        assert "refused as changed" in talk.request.description()
+        shown = talk.request.description().replace(" ", "")
+        assert 'abouttorunwith{"to":"eve"},andithadbeenjudgedwith{"to":"ann"}' in shown
 
     @staticmethod
     def digest_of_what_is_forged(talk: Chat, turn: dict[str, Any]) -> str:

@@ -298,10 +298,11 @@ class Enforcement:
         if decision.code != Code.CHANGED:
             return
         record, name = attempt.record, attempt.call["name"]
+        # Where the call is as it was judged, the arguments that were saved with it are what would have run.
+        same = record is not None and record.raw == raw_digest(attempt.call)
+        about_to_run = _readable(_arguments(attempt) if same else attempt.call["args"])
         judged = "" if record is None or not record.shown else f", and it had been judged with {record.shown}"
-        text = (
-            f"a call of it was refused as changed: it was about to run with {_readable(attempt.call['args'])}{judged}"
-        )
+        text = f"a call of it was refused as changed: it was about to run with {about_to_run}{judged}"
         yield lambda: self._gate.ledger.note_change(attempt.run.id, name, text)
 
     def _tell(self, attempt: _Attempt, decision: Decision, values: Mapping[str, Any] | None = None) -> None:
