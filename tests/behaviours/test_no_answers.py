@@ -150,3 +150,13 @@ class TestForgedState:
         else:
             talk.agent.invoke(fork, paused)
         assert ran.count("send") == 1
+
+
+def test_what_was_judged_and_remembered_is_kept_out_of_the_graphs_output(ran: Recorder, asynchronous: bool) -> None:
+    """Private channels: what nobody is given, nobody can send back as the next input."""
+    script = [says(call("save", "a")), says(text="ok"), says(call("save", "b"))]
+    talk = chat(script, [ran.tool("save", ROUTINE)], asynchronous=asynchronous)
+    assert set(talk.say()) == {"messages", "__interrupt__"}
+    assert set(talk.answer("approve", remember="arguments")) == {"messages"}
+    assert set(talk.say("again")) == {"messages"}
+    assert (len(talk.rules), ran.count("save")) == (1, 2)
