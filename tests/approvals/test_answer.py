@@ -83,7 +83,7 @@ class TestReading:
             {"type": "approve", "message": float("nan")},
             {"type": "approve", "by": "\ud800"},
             {1: "approve"},
-            object(),
+            object,
         ],
         ids=repr,
     )

@@ -95,7 +95,7 @@ def test_a_digest_is_the_same_in_every_process() -> None:
     assert digest("a", {"b": [1, 1.0, None]}) == "b5f79ad45f23ff15d121a924238a16ff34ac2e8178404153864b50d8b1da3397"
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1: 2, "a": 3}, object(), {"a": {1}}], ids=repr)
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1: 2, "a": 3}, object, {"a": {1}}], ids=repr)
 def test_what_json_cannot_carry_is_an_error_and_not_a_guess(value: Any) -> None:
     with pytest.raises(NotPlainJsonError, match="cannot be written as JSON"):
         canonical_json(value)

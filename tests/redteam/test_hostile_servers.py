@@ -132,7 +132,7 @@ def test_nothing_in_a_servers_metadata_makes_its_tool_milder(metadata: dict[str,
         assert ran.count("rm") == trusted_by_operator
 
 
-@pytest.mark.parametrize("listed", [[None], "abc", 5, {"a": 1}, [object()]], ids=repr)
+@pytest.mark.parametrize("listed", [[None], "abc", 5, {"a": 1}, [object]], ids=repr)
 def test_a_list_of_tools_that_is_none_costs_the_server_its_tools_and_nothing_else(listed: Any) -> None:
     catalog, ran = ToolCatalog(), Recorder()
     assert catalog.add_remote(RemoteServer("bad"), listed)
