@@ -243,6 +243,28 @@ class TestALenientGate:
         assert bool(talk.requests) is not named
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_of_more_requests_than_a_person_can_read_with_care_those_beyond_are_refused(
+    ran: Recorder, asynchronous: bool, most: int
+) -> None:
+    """The first ones are asked in the model's order, the others are refused unasked, and what needs nobody runs."""
+    calls = [call("save", f"s{n}", n=n) for n in range(3)]
+    talk = chat(
+        [says(*calls, call("look"))],
+        [ran.tool("save", ROUTINE), ran.tool("look", ToolProfile(tier=Tier.READ_ONLY))],
+        gate=ToolGate(max_requests_per_turn=most),
+        asynchronous=asynchronous,
+    )
+    talk.say()
+    for position in range(most):
+        assert (talk.request.arguments, talk.request.position, talk.request.of) == ({"n": position}, position + 1, most)
+        talk.answer("approve")
+    assert talk.requests == []
+    assert sorted(arguments["n"] for name, arguments in ran.runs if name == "save") == list(range(most))
+    assert ran.count("look") == 1
+    assert all("Propose fewer at a time" in talk.result(f"s{n}") for n in range(most, 3))
+
+
 def test_ids_that_repeat_are_fresh_in_the_blocks_of_the_message_too(ran: Recorder, asynchronous: bool) -> None:
     """Two calls with one id → fresh ids before the message is saved, in every form in which a provider reads them."""
     blocks: list[Any] = [{"type": "text", "text": "now"}]
