@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.answer import ApprovalAnswer, Remember
-    from toolgate_langchain.approvals.ledger import InMemoryLedger
+    from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
     from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.rules import StandingRule
     from toolgate_langchain.catalog.catalog import ToolCatalog
@@ -67,7 +67,7 @@ _WHERE = {
     "DataClass": "vocabulary",
     "Decision": "policy.decision",
     "Declaration": "catalog.remote",
-    "InMemoryLedger": "approvals.ledger",
+    "InMemoryLedger": "approvals.memory_ledger",
     "Remember": "approvals.answer",
     "RemoteServer": "catalog.remote",
     "RunConfiguration": "policy.caller",

@@ -85,7 +85,8 @@ def check_plain(value: Any, *, where: str = "arguments") -> None:
         kind = type(item)
         if kind is str:
             characters += len(item)
-            _check_text(item, path)
+            if not item.isascii():
+                _check_text(item, path)
         elif kind is dict or kind is list:
             if depth >= MAX_DEPTH:
                 raise NotPlainJsonError(f"{_short(path)}: nested deeper than {MAX_DEPTH} levels")
@@ -96,7 +97,8 @@ def check_plain(value: Any, *, where: str = "arguments") -> None:
                     if type(key) is not str:
                         raise NotPlainJsonError(f"{_short(path)}: a key is {type(key).__name__}, not a string")
                     characters += len(key)
-                    _check_text(key, path)
+                    if not key.isascii():
+                        _check_text(key, path)
                     pending.append((child, f"{path}.{key}" if len(path) < 200 else path, depth + 1))
         elif kind is float:
             if not math.isfinite(item):
@@ -113,8 +115,6 @@ def check_plain(value: Any, *, where: str = "arguments") -> None:
 
 
 def _check_text(text: str, path: str) -> None:
-    if text.isascii():
-        return
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -15,7 +15,7 @@ from langgraph.types import Command
 
 from tests.support import Recorder, ScriptedModel, call, chat, says, with_profile
 from toolgate_langchain import Tier, ToolCatalog, ToolGate, ToolGateMiddleware, ToolProfile
-from toolgate_langchain.approvals.ledger import InMemoryLedger
+from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
 
 READ = ToolProfile(tier=Tier.READ_ONLY)
 SEND = ToolProfile(tier=Tier.CONSEQUENTIAL)

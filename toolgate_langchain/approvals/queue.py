@@ -6,21 +6,19 @@ node therefore asks the same questions in the same order, in this process or ano
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
+from toolgate_langchain.approvals.asking import request_for
+from toolgate_langchain.approvals.edits import changed_arguments
 from toolgate_langchain.approvals.judge import FindTool, TurnJudge, call_digest
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
-from toolgate_langchain.approvals.request import ApprovalRequest, MemoryOffer
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
-from toolgate_langchain.approvals.shown import show_text
-from toolgate_langchain.canonical import canonical_json, digest
-from toolgate_langchain.catalog.json_schema import JsonSchemaValidator
-from toolgate_langchain.errors import InvalidAnswerError, InvalidArgumentsError, MissingExtraError
+from toolgate_langchain.canonical import digest
+from toolgate_langchain.errors import InvalidAnswerError
 from toolgate_langchain.policy.context import RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, decide
 from toolgate_langchain.policy.decision import Code
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import ToolCall
 
+    from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord
 
@@ -126,7 +125,7 @@ class ApprovalQueue:
         return False
 
     def _ask_one(self, call: CallRecord, position: int, of: int, ask: Callable[[dict[str, Any]], Any]) -> Steps[None]:
-        request = self.request(call, position, of)
+        request = request_for(call, self._run, self._effective(call), position, of)
         bad, error = 0, ""
         while True:
             shown = replace(request, error=error).to_interrupt()
@@ -166,7 +165,9 @@ class ApprovalQueue:
             yield from self._reject(call, answer)
             self._answers[call.request_id] = answer
             yield from self._forget_rules_of(call)
-            return f"The approval of {call.name} was taken back. This request still waits for its own answer."
+            # Said, not dropped: whoever wanted to forbid it for good can do so when it is asked about again.
+            forgot = " Nothing is remembered of that." if answer.remember is not None else ""
+            return f"The approval of {call.name} was taken back.{forgot} This request still waits for its own answer."
         already = "was already answered" if earlier is not None else "is not pending"
         return f"Request {str(answer.request_id)[:64]} {already}; this is request {request.request_id}."
 
@@ -190,7 +191,7 @@ class ApprovalQueue:
             yield lambda: self._record_answer(call, answer)
             call.outcome, call.message = "responded", answer.message
         else:
-            changed = self._changed_arguments(call, answer, request)
+            changed = changed_arguments(call, self._effective(call), answer, request, self._find(call.name))
             status = yield lambda: self._record_answer(call, answer)
             held = yield lambda: self._judge.ledger.answer_to(call.request_id)
             # Taken back after it was given: replayed as it was given, so that the same questions follow in
@@ -222,13 +223,8 @@ class ApprovalQueue:
             return
         offered = {(offer.what, offer.scope) for offer in request.remember}
         if answer.type == "reject":
-            # Forbidding more than may be permitted is never dangerous, but hidden text still is.
-            offered |= {
-                ("arguments", "run"),
-                ("arguments", "thread"),
-                ("tool", "run"),
-                ("tool", "thread"),
-            }
+            # A person may forbid more than could be permitted.
+            offered |= {("arguments", "run"), ("arguments", "thread"), ("tool", "run"), ("tool", "thread")}
         if (wanted.what, wanted.scope) not in offered:
             listed = ", ".join(sorted({f"{what} ({scope})" for what, scope in offered})) or "nothing"
             raise InvalidAnswerError(
@@ -242,44 +238,6 @@ class ApprovalQueue:
         call.code, call.reason = Code.REJECTED, "a person rejected it"
         yield lambda: self._record_answer(call, answer)
         yield lambda: self._judge.ledger.note_rejected(self._run.id, key, call.name, call.request_id)
-
-    def _changed_arguments(
-        self, call: CallRecord, answer: ApprovalAnswer, request: ApprovalRequest
-    ) -> dict[str, Any] | None:
-        """The arguments that an edit or a typed input makes, or `None` for a plain approval."""
-        original = dict(self._effective(call))
-        if answer.type == "edit":
-            if answer.edited_name != call.name:
-                raise InvalidAnswerError(
-                    f"an edit stays with the tool that was asked about, {call.name!r}, not {answer.edited_name!r}"
-                )
-            wanted = answer.edited_arguments or {}
-        elif request.input_schema is not None:
-            wanted = {**original, **_typed_input(answer.input, request.input_schema)}
-        elif answer.input is not None:
-            raise InvalidAnswerError("this tool takes no input from a person; use an edit to change arguments")
-        else:
-            return None
-        try:
-            wanted = self._effective_of(call, wanted)
-        except InvalidArgumentsError as error:
-            raise InvalidAnswerError(f"the arguments do not fit {call.name}: {error}") from error
-        return None if canonical_json(wanted) == canonical_json(original) else wanted
-
-    def _effective_of(self, call: CallRecord, wanted: dict[str, Any]) -> dict[str, Any]:
-        """What the tool's validation makes of arguments that a person wrote.
-
-        Raises:
-            InvalidArgumentsError: If they do not fit.
-        """
-        entry = self._find(call.name)
-        if entry is not None:
-            return wanted if entry.arguments is None else entry.arguments.effective(wanted).values
-        if call.args_schema is not None:
-            # This process has not met the tool yet; its own validation follows where the call runs.
-            with suppress(MissingExtraError):
-                JsonSchemaValidator(call.args_schema).check(wanted)
-        return wanted
 
     def _approve(self, call: CallRecord, answer: ApprovalAnswer, changed: dict[str, Any] | None) -> Steps[None]:
         call.outcome, call.code, call.reason = "approved", Code.APPROVED, "a person approved it"
@@ -356,34 +314,7 @@ class ApprovalQueue:
             yield lambda: ledger.start(call.request_id, call.digest, needs_grant=True, repeatable=True)
             yield lambda: ledger.end(call.request_id, GrantStatus.FINISHED)
 
-    # --- what is shown ------------------------------------------------------------------------
-
-    def request(self, call: CallRecord, position: int, of: int) -> ApprovalRequest:
-        """What a person is shown about one waiting call."""
-        run, arguments = self._run, self._effective(call)
-        typed = call.code == Code.INPUT_REQUIRED
-        return ApprovalRequest(
-            request_id=call.request_id,
-            digest=call.digest,
-            tool_call_id=call.call_id,
-            tool_name=call.name,
-            origin=call.origin,
-            arguments=arguments,
-            tier="unclassified" if call.tier is None else call.tier.value,
-            surface=run.context.surface.name,
-            caller=None if run.context.caller is None else run.context.caller.id,
-            reason=call.reason,
-            position=position,
-            of=of,
-            remember=() if typed else _offers(call, arguments),
-            warnings=call.warnings,
-            notes=call.notes,
-            agent_path=run.agent_path,
-            args_schema=call.args_schema,
-            input_schema=call.input_schema,
-            allowed=("approve", "reject", "respond") if typed else ("approve", "edit", "reject", "respond"),
-            hint=_hint(call) if call.tier is None and call.origin == "local" else "",
-        )
+    # --- the saved call -----------------------------------------------------------------------
 
     def _effective(self, call: CallRecord) -> Mapping[str, Any]:
         arguments: Mapping[str, Any] = (
@@ -406,46 +337,3 @@ def _refuse(call: CallRecord, code: str, reason: str) -> None:
 
 def _saved_tool(call: CallRecord) -> _SavedTool:
     return _SavedTool(call.name, call.origin, call.fingerprint, call.tier)
-
-
-def _offers(call: CallRecord, arguments: Mapping[str, Any]) -> tuple[MemoryOffer, ...]:
-    """The "don't ask again"s that may be chosen, each saying in full what it would remember."""
-    if call.memory == "never" or call.warnings or call.must_ask:
-        return ()
-    name = show_text(call.name).text
-    offers = []
-    if call.exact:
-        exactly = show_text(canonical_json(arguments)).text
-        offers = [
-            MemoryOffer(
-                "arguments",
-                "thread",
-                f"Always allow {name} with exactly {exactly} in this conversation",
-            ),
-            MemoryOffer("arguments", "run", f"Allow {name} with exactly {exactly} until this run ends"),
-        ]
-    if call.memory == "tool":
-        offers += [
-            MemoryOffer("tool", "thread", f"Always allow {name} with any arguments in this conversation"),
-            MemoryOffer("tool", "run", f"Allow {name} with any arguments until this run ends"),
-        ]
-    return tuple(offers)
-
-
-def _hint(call: CallRecord) -> str:
-    name = show_text(call.name).text
-    return (
-        f"{name} is unclassified. To classify it: @tool_profile(tier=Tier.ROUTINE), or another tier, above its @tool."
-    )
-
-
-def _typed_input(given: dict[str, Any] | None, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of the schema that the person filled in; nothing else of the answer counts."""
-    if given is None:
-        raise InvalidAnswerError(f'this tool needs "input" with the fields {", ".join(schema["properties"])}')
-    filled = {name: value for name, value in given.items() if name in schema["properties"]}
-    try:
-        JsonSchemaValidator({**schema, "additionalProperties": False}).check(filled)
-    except InvalidArgumentsError as error:
-        raise InvalidAnswerError(f"the input does not fit: {error}") from error
-    return filled

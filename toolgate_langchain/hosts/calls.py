@@ -66,7 +66,7 @@ def with_fresh_ids(message: AIMessage, new_id: Callable[[], str], before: Sequen
         seen.add(kept)
         fresh.append(kept)
     changed = any(call["id"] != kept for call, kept in zip(message.tool_calls, fresh, strict=True))
-    known = bool(message.id) and all(one.id != message.id for one in before)
+    known = bool(message.id) and message.id not in [one.id for one in before]
     if known and not changed:
         return message
     update: dict[str, Any] = {} if known else {"id": f"lc_{new_id()}"}

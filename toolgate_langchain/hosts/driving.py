@@ -242,7 +242,8 @@ def _not_pending(gate: ToolGate, answer: ApprovalAnswer, thread: Any) -> Steps[A
         return AnswerResult("not_pending", f"request {wanted} is not pending on this thread")
     status = yield lambda: gate.ledger.answer(wanted, answer)
     if status is AnswerStatus.WITHDRAWN:
-        return AnswerResult("withdrawn", "the approval was taken back before it was used")
+        forgot = "; nothing is remembered of that" if answer.remember is not None else ""
+        return AnswerResult("withdrawn", f"the approval was taken back before it was used{forgot}")
     if status is AnswerStatus.TOO_LATE:
         return AnswerResult("too_late", "the approval was used already")
     return AnswerResult("already_answered", f"request {wanted} was answered with {recorded.type!r}")

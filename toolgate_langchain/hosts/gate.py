@@ -12,7 +12,7 @@ from toolgate_langchain.approvals.judge import (
     DEFAULT_MAX_REQUESTS,
     TurnJudge,
 )
-from toolgate_langchain.approvals.ledger import InMemoryLedger, Ledger
+from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.errors import ConfigurationError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import ToolCall
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.ledger import Ledger
     from toolgate_langchain.approvals.queue import AnswerMode
     from toolgate_langchain.hosts.driving import AnswerResult
     from toolgate_langchain.hosts.record import Observer

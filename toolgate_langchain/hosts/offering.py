@@ -35,6 +35,8 @@ class Offering:
         self._runs = runs
         self._known: dict[RunContext, tuple[int, list[Any], list[Any]]] = {}
         self._warned: set[str] = set()
+        self._bare_model: Any = None
+        """The last model that was seen to bring no tools along."""
 
     def offer(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Leave only those tools in a model request that the gate offers."""
@@ -70,18 +72,15 @@ class Offering:
             ConfigurationError: Naming them.
         """
         tools = list((request.model_settings or {}).get("tools") or ())
-        model: Any = request.model
-        while model is not None:
-            for settings in (getattr(model, "kwargs", None), getattr(model, "model_kwargs", None)):
-                if isinstance(settings, Mapping):
-                    tools += settings.get("tools") or ()
-            model = getattr(model, "bound", None)
+        if request.model is not self._bare_model:
+            tools += _bound_tools(request.model)
         if tools:
             names = ", ".join(repr(_provider_tool_name(one) if isinstance(one, Mapping) else one) for one in tools)
             raise ConfigurationError(
                 f"the model was given tools before the gate could see them ({names}); give them to "
                 "create_agent(tools=[...]) instead of binding them to the model"
             )
+        self._bare_model = request.model
 
     def _offerable(self, tools: Sequence[BaseTool | dict[str, Any]], context: RunContext) -> list[Any]:
         offered: list[tuple[str, Any]] = []
@@ -123,6 +122,17 @@ class Offering:
                 stacklevel=2,
             )
         return False
+
+
+def _bound_tools(model: Any) -> list[Any]:
+    """The tools in a model's own settings and in those of every binding around it."""
+    tools: list[Any] = []
+    while model is not None:
+        for settings in (getattr(model, "kwargs", None), getattr(model, "model_kwargs", None)):
+            if isinstance(settings, Mapping):
+                tools += settings.get("tools") or ()
+        model = getattr(model, "bound", None)
+    return tools
 
 
 def _provider_tool_name(tool: Mapping[str, Any]) -> str:

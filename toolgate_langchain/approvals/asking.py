@@ -1,0 +1,83 @@
+"""The request for one saved call: what a person is shown of it, and what may be remembered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from toolgate_langchain.approvals.request import ApprovalRequest, MemoryOffer
+from toolgate_langchain.approvals.shown import show_text
+from toolgate_langchain.canonical import canonical_json
+from toolgate_langchain.policy.decision import Code
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolgate_langchain.approvals.turn import CallRecord, Run
+
+__all__ = ["request_for"]
+
+
+def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], position: int, of: int) -> ApprovalRequest:
+    """What a person is shown about one waiting call.
+
+    Args:
+        call: The saved call.
+        run: The run.
+        arguments: Its effective arguments.
+        position: Its place in the queue, from 1.
+        of: How many calls of the turn need an answer.
+    """
+    typed = call.code == Code.INPUT_REQUIRED
+    return ApprovalRequest(
+        request_id=call.request_id,
+        digest=call.digest,
+        tool_call_id=call.call_id,
+        tool_name=call.name,
+        origin=call.origin,
+        arguments=arguments,
+        tier="unclassified" if call.tier is None else call.tier.value,
+        surface=run.context.surface.name,
+        caller=None if run.context.caller is None else run.context.caller.id,
+        reason=call.reason,
+        position=position,
+        of=of,
+        remember=() if typed else _offers(call, arguments),
+        warnings=call.warnings,
+        notes=call.notes,
+        agent_path=run.agent_path,
+        args_schema=call.args_schema,
+        input_schema=call.input_schema,
+        allowed=("approve", "reject", "respond") if typed else ("approve", "edit", "reject", "respond"),
+        hint=_hint(call) if call.tier is None and call.origin == "local" else "",
+    )
+
+
+def _offers(call: CallRecord, arguments: Mapping[str, Any]) -> tuple[MemoryOffer, ...]:
+    """The "don't ask again"s that may be chosen, each saying in full what it would remember."""
+    if call.memory == "never" or call.warnings or call.must_ask:
+        return ()
+    name = show_text(call.name).text
+    offers = []
+    if call.exact:
+        exactly = show_text(canonical_json(arguments)).text
+        offers = [
+            MemoryOffer(
+                "arguments",
+                "thread",
+                f"Always allow {name} with exactly {exactly} in this conversation",
+            ),
+            MemoryOffer("arguments", "run", f"Allow {name} with exactly {exactly} until this run ends"),
+        ]
+    if call.memory == "tool":
+        offers += [
+            MemoryOffer("tool", "thread", f"Always allow {name} with any arguments in this conversation"),
+            MemoryOffer("tool", "run", f"Allow {name} with any arguments until this run ends"),
+        ]
+    return tuple(offers)
+
+
+def _hint(call: CallRecord) -> str:
+    name = show_text(call.name).text
+    return (
+        f"{name} is unclassified. To classify it: @tool_profile(tier=Tier.ROUTINE), or another tier, above its @tool."
+    )

@@ -1,0 +1,274 @@
+"""A ledger in this process's memory; the default, and enough where nothing outlives the process."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
+from toolgate_langchain.policy.context import RunMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.rules import StandingRule
+
+__all__ = ["InMemoryLedger"]
+
+
+@dataclass
+class _Run:
+    rejected: dict[str, str] = field(default_factory=dict)
+    """Request id to call key."""
+    rejections: dict[str, set[str]] = field(default_factory=dict)
+    """Tool name to request ids."""
+    replaced: set[str] = field(default_factory=set)
+    auto_approved: set[str] = field(default_factory=set)
+    """Ids of turns since a person last approved or edited."""
+    counted: set[str] = field(default_factory=set)
+    """Ids of all turns that were ever counted; a replayed turn is not counted twice."""
+    approved: set[str] = field(default_factory=set)
+    changes: dict[str, str] = field(default_factory=dict)
+    memory: RunMemory | None = None
+
+
+@dataclass
+class _Grant:
+    digest: str
+    status: GrantStatus
+
+
+class InMemoryLedger:
+    """A ledger in this process's memory, and for this process only.
+
+    It forgets everything when the process ends: an approval that was given and not yet used is then
+    no longer on record, so the call is refused and proposed again. Nothing is ever released that
+    was not answered, and a started call is not started again while the process lives. Safe to use
+    from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._stopped = False
+        self._runs: dict[str, _Run] = {}
+        self._answers: dict[str, ApprovalAnswer] = {}
+        self._threads: dict[str, str | None] = {}
+        self._times: dict[str, datetime | None] = {}
+        self._grants: dict[str, _Grant] = {}
+        self._claims: set[str] = set()
+        self._taken_back: dict[str, frozenset[str]] = {}
+        self._rules: dict[str, list[StandingRule]] = {}
+
+    # --- the switch ---------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Stop all releases, also of calls that were approved and have not started."""
+        self._stopped = True
+
+    def resume(self) -> None:
+        """Let releases go on."""
+        self._stopped = False
+
+    def stopped(self) -> bool:
+        """See `Ledger.stopped`."""
+        return self._stopped
+
+    # --- the memory of a run ------------------------------------------------------------------
+
+    def memory(self, run_id: str) -> RunMemory:
+        """See `Ledger.memory`."""
+        run = self._runs.get(run_id)
+        if run is None:
+            return _NOTHING
+        # Read once: parallel calls of a run note things meanwhile, which takes the kept one away.
+        memory = run.memory
+        if memory is None:
+            with self._lock:
+                memory = run.memory = RunMemory(
+                    rejected=frozenset(run.rejected.values()),
+                    replaced=frozenset(run.replaced),
+                    rejections={tool: len(requests) for tool, requests in run.rejections.items()},
+                    auto_approved_turns=len(run.auto_approved),
+                )
+        return memory
+
+    def _changed(self, run_id: str) -> _Run:
+        run = self._runs.setdefault(run_id, _Run())
+        run.memory = None
+        return run
+
+    def note_rejected(self, run_id: str, key: str, tool_name: str, request_id: str) -> None:
+        """See `Ledger.note_rejected`."""
+        with self._lock:
+            run = self._changed(run_id)
+            run.rejected[request_id] = key
+            run.rejections.setdefault(tool_name, set()).add(request_id)
+
+    def note_replaced(self, run_id: str, key: str) -> None:
+        """See `Ledger.note_replaced`."""
+        with self._lock:
+            self._changed(run_id).replaced.add(key)
+
+    def note_auto_approved(self, run_id: str, turn_id: str) -> None:
+        """See `Ledger.note_auto_approved`."""
+        with self._lock:
+            run = self._changed(run_id)
+            if turn_id not in run.counted:
+                run.counted.add(turn_id)
+                run.auto_approved.add(turn_id)
+
+    def note_person(self, run_id: str, request_id: str) -> None:
+        """See `Ledger.note_person`."""
+        with self._lock:
+            run = self._changed(run_id)
+            # A replayed answer must not start the count again a second time.
+            if request_id not in run.approved:
+                run.approved.add(request_id)
+                run.auto_approved.clear()
+
+    def note_change(self, run_id: str, tool_name: str, change: str) -> None:
+        """See `Ledger.note_change`."""
+        with self._lock:
+            self._changed(run_id).changes[tool_name] = change
+
+    def change(self, run_id: str, tool_name: str) -> str | None:
+        """See `Ledger.change`."""
+        run = self._runs.get(run_id)
+        return None if run is None else run.changes.get(tool_name)
+
+    # --- answers and grants -------------------------------------------------------------------
+
+    def answer(
+        self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None, at: datetime | None = None
+    ) -> AnswerStatus:
+        """See `Ledger.answer`."""
+        with self._lock:
+            recorded = self._answers.get(request_id)
+            if recorded is None:
+                self._answers[request_id] = answer
+                self._threads[request_id], self._times[request_id] = thread_id, at
+                return AnswerStatus.RECORDED
+            if answer.type != "reject" or recorded.type == "reject":
+                return AnswerStatus.REPEATED
+            grant = self._grants.get(request_id)
+            if grant is not None and grant.status not in (
+                GrantStatus.ISSUED,
+                GrantStatus.WITHDRAWN,
+            ):
+                return AnswerStatus.TOO_LATE
+            self._answers[request_id] = answer
+            if grant is not None:
+                grant.status = GrantStatus.WITHDRAWN
+            thread_of = self._threads.get(request_id)
+            if thread_of is not None:
+                self._taken_back[thread_of] = self._taken_back.get(thread_of, frozenset()) | {request_id}
+            for thread, rules in self._rules.items():
+                self._rules[thread] = [rule for rule in rules if rule.request_id != request_id]
+            return AnswerStatus.WITHDRAWN
+
+    def answered_at(self, request_id: str) -> datetime | None:
+        """See `Ledger.answered_at`."""
+        return self._times.get(request_id)
+
+    def thread_of(self, request_id: str) -> str | None:
+        """See `Ledger.thread_of`."""
+        return self._threads.get(request_id)
+
+    def answer_to(self, request_id: str) -> ApprovalAnswer | None:
+        """See `Ledger.answer_to`."""
+        return self._answers.get(request_id)
+
+    def claim(self, request_id: str) -> bool:
+        """See `Ledger.claim`."""
+        with self._lock:
+            if request_id in self._claims:
+                return False
+            self._claims.add(request_id)
+            return True
+
+    def release(self, request_id: str) -> None:
+        """See `Ledger.release`."""
+        with self._lock:
+            self._claims.discard(request_id)
+
+    def grant(self, request_id: str, digest: str) -> None:
+        """See `Ledger.grant`."""
+        with self._lock:
+            self._grants.setdefault(request_id, _Grant(digest, GrantStatus.ISSUED))
+
+    def start(self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool) -> StartStatus:
+        """See `Ledger.start`."""
+        with self._lock:
+            grant = self._grants.get(request_id)
+            if grant is None:
+                if needs_grant:
+                    return StartStatus.MISSING
+                self._grants[request_id] = _Grant(digest, GrantStatus.STARTED)
+                return StartStatus.STARTED
+            if grant.digest != digest:
+                return StartStatus.MISMATCH
+            match grant.status:
+                case GrantStatus.ISSUED:
+                    grant.status = GrantStatus.STARTED
+                    return StartStatus.STARTED
+                case GrantStatus.PAUSED:
+                    grant.status = GrantStatus.STARTED
+                    return StartStatus.REENTERED
+                case GrantStatus.WITHDRAWN:
+                    return StartStatus.WITHDRAWN
+                case _ if repeatable:
+                    grant.status = GrantStatus.STARTED
+                    return StartStatus.STARTED
+                case _:
+                    return StartStatus.USED
+
+    def end(self, request_id: str, status: GrantStatus) -> None:
+        """See `Ledger.end`."""
+        with self._lock:
+            grant = self._grants.get(request_id)
+            if grant is not None and grant.status is GrantStatus.STARTED:
+                grant.status = status
+
+    def status(self, request_id: str) -> GrantStatus | None:
+        """See `Ledger.status`."""
+        grant = self._grants.get(request_id)
+        return None if grant is None else grant.status
+
+    def withdraw(self, request_ids: Sequence[str]) -> None:
+        """See `Ledger.withdraw`."""
+        with self._lock:
+            for request_id in request_ids:
+                grant = self._grants.setdefault(request_id, _Grant("", GrantStatus.WITHDRAWN))
+                if grant.status is GrantStatus.ISSUED:
+                    grant.status = GrantStatus.WITHDRAWN
+                elif grant.status is GrantStatus.PAUSED:
+                    # It started and will not go on; a replay must not enter it again.
+                    grant.status = GrantStatus.FAILED
+
+    # --- rules that are not in a state ---------------------------------------------------
+
+    def taken_back(self, thread_id: str) -> frozenset[str]:
+        """See `Ledger.taken_back`."""
+        return self._taken_back.get(thread_id, frozenset())
+
+    def thread_rules(self, thread_id: str) -> Sequence[StandingRule]:
+        """See `Ledger.thread_rules`."""
+        return self._rules.get(thread_id, ())
+
+    def add_thread_rule(self, thread_id: str, rule: StandingRule) -> None:
+        """See `Ledger.add_thread_rule`."""
+        with self._lock:
+            kept = [other for other in self._rules.get(thread_id, ()) if other.identity != rule.identity]
+            self._rules[thread_id] = [*kept, rule]
+
+    def drop_thread_rules(self, thread_id: str, rules: Sequence[StandingRule]) -> None:
+        """See `Ledger.drop_thread_rules`."""
+        gone = {rule.identity for rule in rules}
+        with self._lock:
+            self._rules[thread_id] = [rule for rule in self._rules.get(thread_id, ()) if rule.identity not in gone]
+
+
+_NOTHING = RunMemory()
