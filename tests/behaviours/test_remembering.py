@@ -7,6 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
+from tests.behaviours.answering import give, reject
 from tests.support import Chat, Recorder, call, chat, says, with_profile
 from toolgate_langchain import Tier, ToolProfile
 
@@ -157,6 +158,34 @@ class TestAnswers:
         talk.answer("edit", edited_action=edit)
         assert ran.runs == [("deploy", {"n": 2})]
         assert talk.rules == []
+
+
+class TestTakingAnApprovalBack:
+    """It carries no memory of its own, and the person is told so."""
+
+    @pytest.mark.parametrize("remember", ["arguments", None])
+    @pytest.mark.parametrize("through", ["the gate", "a resume"])
+    def test_nothing_is_remembered_of_it_and_that_is_said(
+        self, asynchronous: bool, through: str, remember: str | None
+    ) -> None:
+        ran = Recorder()
+        script = [says(call("deploy", n=1), call("deploy", n=2)), OK, says(call("deploy", "again", n=1))]
+        talk = chat(script, [ran.tool("deploy", ASKED)], asynchronous=asynchronous)
+        talk.say()
+        answer = reject(talk.request.request_id, remember=remember)
+        talk.answer("approve", remember="arguments")
+        if through == "the gate":
+            told = give(talk, answer).detail
+        else:
+            talk.resume(answer)
+            told = talk.request.error
+        assert "taken back" in told
+        assert ("othing is remembered" in told) is (remember is not None)
+        while talk.requests:
+            talk.answer("reject")
+        assert (talk.rules, ran.runs) == ([], [])
+        talk.say("another run")
+        assert talk.request.tool_call_id == "again"
 
 
 class TestDeclaredTypes:
