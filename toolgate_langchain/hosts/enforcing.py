@@ -7,31 +7,32 @@ this is the only way into a tool.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from langchain_core.messages import ToolCall, ToolMessage
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
-from langgraph.types import Command
 
 from toolgate_langchain.approvals.judge import call_digest
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest, unasked_key
 from toolgate_langchain.canonical import canonical_json, copy_plain
 from toolgate_langchain.errors import NotPlainJsonError
-from toolgate_langchain.hosts._langgraph import check_innermost, written_by
+from toolgate_langchain.hosts._langgraph import check_innermost
 from toolgate_langchain.hosts.calls import last_ai_message
 from toolgate_langchain.hosts.record import CallOutcome
-from toolgate_langchain.hosts.refusal import edited_notice, refusal, refused, rejection, response
-from toolgate_langchain.hosts.run_state import CHANNELS, TURN, ParentRun, current_run
+from toolgate_langchain.hosts.refusal import refusal, refused, rejection, response
+from toolgate_langchain.hosts.results import channels_written, dropped, finished
+from toolgate_langchain.hosts.run_state import TURN, ParentRun, current_run
 from toolgate_langchain.policy.context import CallFacts, RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, call_key, decide
 from toolgate_langchain.policy.decision import Code, Decision, Layer
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from langchain.agents.middleware.types import ToolCallRequest
+    from langchain_core.messages import ToolCall, ToolMessage
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.steps import Steps
@@ -127,7 +128,7 @@ class Enforcement:
         request = request.override(tool_call={**attempt.call, "args": copy_plain(values)})
         self._tell(attempt, decision, values)
         result = yield from self._start(attempt, request, handler)
-        return self._finished(attempt, result)
+        return finished(attempt.call, attempt.record, result)
 
     def _attempt(self, request: ToolCallRequest) -> _Attempt:
         call, state = request.tool_call, request.state
@@ -239,8 +240,8 @@ class Enforcement:
             return self._refuse(attempt, _denied(Code.UNATTENDED, reason))
         except GraphBubbleUp as leaving:
             yield from self._end(attempt, GrantStatus.FINISHED)
-            if isinstance(leaving, ParentCommand) and (written := _channels_written(leaving.args[0])):
-                return self._dropped(attempt, written)
+            if isinstance(leaving, ParentCommand) and (written := channels_written(leaving.args[0])):
+                return dropped(attempt.call, written)
             raise
         except BaseException:
             yield from self._end(attempt, GrantStatus.FAILED)
@@ -255,23 +256,6 @@ class Enforcement:
         if not attempt.repeatable:
             key = self._key(attempt)
             yield lambda: self._gate.ledger.end(key, status)
-
-    def _finished(self, attempt: _Attempt, result: Any) -> Any:
-        if isinstance(result, list):
-            return [self._finished(attempt, one) for one in result]
-        record = attempt.record
-        if isinstance(result, Command) and (written := _channels_written(result)):
-            return self._dropped(attempt, written)
-        if record is not None and record.outcome == "edited":
-            return _with_notice(result, record)
-        return result
-
-    @staticmethod
-    def _dropped(attempt: _Attempt, written: str) -> ToolMessage:
-        name = attempt.call["name"]
-        logger.error("tool %r tried to write the gate's state (%s); its result is dropped", name, written)
-        text = "The tool ran, but its result was dropped: it tried to write state that is not its own."
-        return ToolMessage(text, name=name, tool_call_id=str(attempt.call["id"]), status="error")
 
     # --- saying so ----------------------------------------------------------------------------
 
@@ -355,20 +339,3 @@ def _readable(arguments: Any) -> str:
     except NotPlainJsonError:
         return "arguments that cannot be written as JSON"
     return text if len(text) <= 2_000 else f"{text[:2_000]}..."
-
-
-def _channels_written(command: Command[Any]) -> str:
-    return ", ".join(sorted(CHANNELS & written_by(command)))
-
-
-def _with_notice(result: Any, record: CallRecord) -> Any:
-    """Put what ran instead in front of the result of an edited call."""
-    if isinstance(result, Command) and isinstance(result.update, Mapping):
-        messages = [_with_notice(message, record) for message in result.update.get("messages", ())]
-        return replace(result, update={**result.update, "messages": messages} if messages else result.update)
-    if not isinstance(result, ToolMessage) or result.tool_call_id != record.call_id:
-        return result
-    notice = edited_notice(record)
-    if isinstance(result.content, str):
-        return result.model_copy(update={"content": notice + result.content})
-    return result.model_copy(update={"content": [{"type": "text", "text": notice}, *result.content]})

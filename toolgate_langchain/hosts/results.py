@@ -1,0 +1,64 @@
+"""What a tool gave back, before it goes on: nothing of the gate's state, and a notice where it was edited."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import ToolCall, ToolMessage
+from langgraph.types import Command
+
+from toolgate_langchain.hosts._langgraph import written_by
+from toolgate_langchain.hosts.refusal import edited_notice
+from toolgate_langchain.hosts.run_state import CHANNELS
+
+if TYPE_CHECKING:
+    from toolgate_langchain.approvals.turn import CallRecord
+
+__all__ = ["channels_written", "dropped", "finished"]
+
+logger = logging.getLogger("toolgate_langchain")
+
+
+def finished(call: ToolCall, record: CallRecord | None, result: Any) -> Any:
+    """The result of a call as it goes into the state.
+
+    Args:
+        call: The call.
+        record: What was saved of it.
+        result: A tool message, a command, or a list of them.
+    """
+    if isinstance(result, list):
+        return [finished(call, record, one) for one in result]
+    if isinstance(result, Command) and (written := channels_written(result)):
+        return dropped(call, written)
+    if record is not None and record.outcome == "edited":
+        return _with_notice(result, record)
+    return result
+
+
+def channels_written(command: Command[Any]) -> str:
+    """The gate's channels that a command would write, by name; empty where it leaves them alone."""
+    return ", ".join(sorted(CHANNELS & written_by(command)))
+
+
+def dropped(call: ToolCall, written: str) -> ToolMessage:
+    """What the model reads in place of a result that would have written the gate's state."""
+    logger.error("tool %r tried to write the gate's state (%s); its result is dropped", call["name"], written)
+    text = "The tool ran, but its result was dropped: it tried to write state that is not its own."
+    return ToolMessage(text, name=call["name"], tool_call_id=str(call["id"]), status="error")
+
+
+def _with_notice(result: Any, record: CallRecord) -> Any:
+    """Put what ran instead in front of the result of an edited call."""
+    if isinstance(result, Command) and isinstance(result.update, Mapping):
+        messages = [_with_notice(message, record) for message in result.update.get("messages", ())]
+        return replace(result, update={**result.update, "messages": messages} if messages else result.update)
+    if not isinstance(result, ToolMessage) or result.tool_call_id != record.call_id:
+        return result
+    notice = edited_notice(record)
+    if isinstance(result.content, str):
+        return result.model_copy(update={"content": notice + result.content})
+    return result.model_copy(update={"content": [{"type": "text", "text": notice}, *result.content]})
