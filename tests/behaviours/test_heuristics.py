@@ -264,8 +264,8 @@ class TestOncePerCall:
         assert [n for _, n in heard.asked] == ["0", "1", "2", "3", "4"]
         assert sorted(arguments["n"] for _, arguments in ran.runs) == [0, 1, 2, 3]
 
-    def test_over_a_resume_in_another_process(self, tmp_path: Path) -> None:
-        processes = Processes(tmp_path / "thread.db", asynchronous=False, heuristic=True)
+    def test_over_a_resume_in_another_process(self, tmp_path: Path, asynchronous: bool) -> None:
+        processes = Processes(tmp_path / "thread.db", asynchronous=asynchronous, heuristic=True)
         first = processes.step([("deploy", {"n": 50}, "a"), ("deploy", {"n": 1}, "b"), ("restart", {"n": 60}, "c")])
         assert first["request"]["args"] == {"n": 50}
         assert first["heard"] == [{"n": 50}, {"n": 1}, {"n": 60}]

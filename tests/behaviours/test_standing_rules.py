@@ -128,9 +128,9 @@ class TestSurvival:
         assert other.requests == []
         assert ran.count("deploy") == 2
 
-    def test_a_new_process_on_the_same_thread(self, tmp_path: Path) -> None:
+    def test_a_new_process_on_the_same_thread(self, tmp_path: Path, asynchronous: bool) -> None:
         """Rules survive a new process on the same thread. A rule in scope `thread` does not reach another thread."""
-        processes = Processes(tmp_path / "thread.db", asynchronous=True)
+        processes = Processes(tmp_path / "thread.db", asynchronous=asynchronous)
         deploy = [("deploy", {"n": 1, "m": [1.0, None]}, "d")]
         assert processes.step(deploy)["request"]["tool"] == "deploy"
         assert processes.step(answer={"type": "approve", "remember": "arguments"})["ran"] == [list(deploy[0][:2])]
