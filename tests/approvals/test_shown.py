@@ -120,6 +120,7 @@ class TestRequest:
         assert [line for line in lines if not line.startswith(" ")] == [
             "Tool: deploy (routine, local)",
             "Asked because: surface 'chat' answers 'ask' for routine tools",
+            "Surface: chat",
         ]
         assert "harmless" not in talk.request.description()
 

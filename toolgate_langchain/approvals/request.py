@@ -78,6 +78,9 @@ class ApprovalRequest:
         shown = self.shown_arguments or show_arguments(self.arguments)[0]
         lines += ["Arguments: none"] if not shown else [f"  {key}: {_inset(text)}" for key, text in shown.items()]
         lines.append(f"Asked because: {_inset(show_text(self.reason).text)}")
+        surface = _inset(show_text(self.surface).text)
+        caller = "" if self.caller is None else f", for {_inset(show_text(self.caller).text)}"
+        lines.append(f"Surface: {surface}{caller}")
         if self.agent_path:
             lines.append(f"Agent: {' > '.join(show_text(name).text for name in self.agent_path)}")
         lines += [f"Warning: {warning}" for warning in self.warnings]
