@@ -79,6 +79,7 @@ class AgentRuns:
         )
         self._tools: dict[str, BaseTool] = {}
         self._runs: dict[str, tuple[Any, str | None, RunConfiguration | None, Run]] = {}
+        self._latest: tuple[Any, str | None, RunConfiguration | None, Run] | None = None
         self._indexes: dict[str, tuple[Any, Sequence[StandingRule], frozenset[str], RuleIndex]] = {}
 
     def can_ask(self) -> bool:
@@ -164,9 +165,13 @@ class AgentRuns:
         """
         saved, thread_id = state.get(RUN), _thread_id(runtime)
         live = self._live_configuration(runtime)
+        latest = self._latest
+        if latest is not None and latest[0] is saved and latest[1] == thread_id and latest[2] is live:
+            return latest[3]
         key = str(saved.get("id")) if isinstance(saved, Mapping) else ""
         cached = self._runs.get(key)
         if cached is not None and cached[0] == saved and cached[1] == thread_id and cached[2] == live:
+            self._latest = (saved, thread_id, live, cached[3])
             return cached[3]
         run = read_run(saved, self.gate.surfaces, live, thread_id)
         if run is None:
