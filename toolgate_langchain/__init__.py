@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.answer import ApprovalAnswer, Remember
+    from toolgate_langchain.approvals.approver import Approver
     from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
     from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.rules import StandingRule
     from toolgate_langchain.catalog.catalog import ToolCatalog
     from toolgate_langchain.catalog.profile import ToolProfile, tool_profile
     from toolgate_langchain.catalog.remote import Declaration, RemoteServer
-    from toolgate_langchain.hosts.driving import Approver, adrive, drive
+    from toolgate_langchain.hosts.driving import adrive, drive
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.hosts.middleware import ToolGateMiddleware
     from toolgate_langchain.policy.approval_rule import ApprovalRule
@@ -61,7 +62,7 @@ _WHERE = {
     "ApprovalAnswer": "approvals.answer",
     "ApprovalRequest": "approvals.request",
     "ApprovalRule": "policy.approval_rule",
-    "Approver": "hosts.driving",
+    "Approver": "approvals.approver",
     "Caller": "policy.caller",
     "ConsoleApprover": "ui.console",
     "DataClass": "vocabulary",

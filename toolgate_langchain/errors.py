@@ -19,6 +19,12 @@ Models built with pydantic (`ToolProfile`, `Surface`, `RunConfiguration`, …) r
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 __all__ = [
     "CatalogError",
     "ConfigurationError",
@@ -31,6 +37,7 @@ __all__ = [
     "NotPlainJsonError",
     "ToolGateError",
     "ToolGateWarning",
+    "needs_extra",
 ]
 
 
@@ -62,6 +69,25 @@ class MissingExtraError(ToolGateError, ImportError):
         """
         super().__init__(f"{feature} needs an optional library: pip install 'toolgate-langchain[{extra}]'")
         self.extra = extra
+
+
+@contextmanager
+def needs_extra(feature: str, extra: str) -> Iterator[None]:
+    """Turn the failure of an optional import into an error that names the extra.
+
+    Args:
+        feature: What needs the library, as the start of a sentence.
+        extra: The name of the extra of this distribution.
+
+    Raises:
+        MissingExtraError: If an import inside fails because a library is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("toolgate_langchain"):
+            raise
+        raise MissingExtraError(feature, extra) from error
 
 
 class InvalidArgumentsError(ToolGateError, ValueError):

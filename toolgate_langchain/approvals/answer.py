@@ -143,6 +143,8 @@ def read_answer(value: Any) -> ApprovalAnswer:
                 key not in _REMEMBER_KEYS for key in given if isinstance(given, dict)
             ):
                 raise InvalidAnswerError('"remember" is "arguments", "tool", or {"what", "scope", "expires_in"}')
+            if isinstance(given, str) and given not in ("arguments", "tool"):
+                raise InvalidAnswerError(f'"remember" is "arguments" or "tool", not {given[:64]!r}')
             plain["remember"] = Remember(given) if isinstance(given, str) else Remember(**given)  # type: ignore[arg-type]
         return ApprovalAnswer(**plain)
     except ValidationError as error:

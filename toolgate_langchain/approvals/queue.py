@@ -190,6 +190,7 @@ class ApprovalQueue:
         elif answer.type == "respond":
             yield lambda: self._record_answer(call, answer)
             call.outcome, call.message = "responded", answer.message
+            call.code, call.reason = Code.RESPONDED, "a person answered in the tool's place"
         else:
             changed = changed_arguments(call, self._effective(call), answer, request, self._find(call.name))
             status = yield lambda: self._record_answer(call, answer)

@@ -279,6 +279,10 @@ class ToolCatalog:
         """The entry of a registered tool, compared byte for byte, or `None`."""
         return self._entries.get(name)
 
+    def known(self, name: str) -> CatalogEntry | None:
+        """The entry of a registered tool, or of one that was met on an agent, or `None`."""
+        return self._entries.get(name) or self._met.get(name)
+
     def entries(self) -> tuple[CatalogEntry, ...]:
         """All registered tools, in order of registration."""
         return tuple(self._entries.values())

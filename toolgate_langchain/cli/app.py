@@ -18,7 +18,7 @@ __all__ = ["app", "split_answers"]
 
 app = typer.Typer(
     help="One gate for every tool call that a LangChain agent makes.",
-    epilog="Exit codes: 0 done; 1 it failed, or nobody was there to answer; 2 it cannot be used like this.",
+    epilog="Exit codes: 0 done; 1 it failed, or `run` had nobody there to answer; 2 it cannot be used like this.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

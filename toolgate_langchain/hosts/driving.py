@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from langgraph.types import Command, Interrupt
 
@@ -16,11 +16,11 @@ from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.errors import InvalidAnswerError
 
 if TYPE_CHECKING:
+    from toolgate_langchain.approvals.approver import Approver
     from toolgate_langchain.hosts.gate import ToolGate
 
 __all__ = [
     "AnswerResult",
-    "Approver",
     "DriveResult",
     "adrive",
     "answer_steps",
@@ -48,16 +48,6 @@ class AnswerResult:
     detail: str = ""
     output: Any = None
     """What the agent returned, where the run went on."""
-
-
-class Approver(Protocol):
-    """Whoever answers requests: a person at a terminal, a page, a script in a test."""
-
-    def __call__(
-        self, request: ApprovalRequest, /
-    ) -> ApprovalAnswer | Mapping[str, Any] | Awaitable[ApprovalAnswer | Mapping[str, Any]]:
-        """Answer one request. The answer may leave out the request's id; it is filled in."""
-        ...
 
 
 ForeignHandler: TypeAlias = Callable[[Interrupt[Any]], Any]

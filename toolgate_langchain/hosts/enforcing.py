@@ -309,7 +309,7 @@ class Enforcement:
             layer=_PERSON
             if by_person and record is not None and decision.code == record.code
             else decision.layer.value,
-            reason=decision.reason,
+            reason=_with_words(decision, record),
             asked=by_person or (record is not None and record.code == Code.BAD_ANSWERS),
             by=None if record is None else record.by,
         )
@@ -323,6 +323,13 @@ def _arguments(attempt: _Attempt) -> Any:
     """The saved effective arguments where there are some, else the model's own."""
     record = attempt.record
     return attempt.call["args"] if record is None or record.arguments is None else record.arguments
+
+
+def _with_words(decision: Decision, record: CallRecord | None) -> str:
+    """The reason, with what the person said where it was a no."""
+    if record is None or record.outcome != "rejected" or not record.message or decision.code != record.code:
+        return decision.reason
+    return f"{decision.reason}: {record.message}"
 
 
 def _denied(code: str, reason: str) -> Decision:

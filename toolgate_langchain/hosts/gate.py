@@ -15,7 +15,7 @@ from toolgate_langchain.approvals.judge import (
 from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.catalog.catalog import ToolCatalog
-from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.errors import ConfigurationError, needs_extra
 from toolgate_langchain.hosts.checks import check_callables, check_caps, check_kinds, check_lists
 from toolgate_langchain.policy.approval_rule import ApprovalRule
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
@@ -194,7 +194,7 @@ class ToolGate:
 
     def unattended_filter(self, surface: str | Surface) -> UnattendedToolFilter:
         """The filter of tools that run without any human pause on a surface."""
-        return UnattendedToolFilter(self.approval_rule, self.catalog.get, self.surface(surface))
+        return UnattendedToolFilter(self.approval_rule, self.catalog.known, self.surface(surface))
 
     def unattended(self, names: Sequence[str], *, surface: str | Surface) -> list[str]:
         """The names, in their order, that never pause a run on a surface."""
@@ -255,7 +255,7 @@ class ToolGate:
             )
         else:
             view = rules  # type: ignore[assignment]  # whatever is no list of rules is a RulesInForce
-        proposed = ProposedCall.of(call["name"], call["args"], self.catalog.get(call["name"]))
+        proposed = ProposedCall.of(call["name"], call["args"], self.catalog.known(call["name"]))
         return proposed, context, self.rulebook, view, memory or RunMemory(), facts or CallFacts()
 
     # --- hosts --------------------------------------------------------------------------------
@@ -273,7 +273,8 @@ class ToolGate:
         Returns:
             The list for `create_agent(middleware=...)`.
         """
-        from toolgate_langchain.hosts.middleware import pair
+        with needs_extra("ToolGate.around", "agents"):
+            from toolgate_langchain.hosts.middleware import pair
 
         outer, inner = pair(self, **options)
         return [outer, *others, inner]
@@ -290,7 +291,9 @@ class ToolGate:
             What became of the answer. An answer to anything that is not pending changes nothing.
         """
         from toolgate_langchain.approvals.steps import run_steps
-        from toolgate_langchain.hosts.driving import answer_steps
+
+        with needs_extra("ToolGate.answer", "agents"):
+            from toolgate_langchain.hosts.driving import answer_steps
 
         return run_steps(answer_steps(self, agent, config, answer, asynchronous=False))
 
@@ -299,7 +302,9 @@ class ToolGate:
     ) -> Awaitable[AnswerResult]:
         """As `answer`, for asynchronous code."""
         from toolgate_langchain.approvals.steps import arun_steps
-        from toolgate_langchain.hosts.driving import answer_steps
+
+        with needs_extra("ToolGate.answer", "agents"):
+            from toolgate_langchain.hosts.driving import answer_steps
 
         return arun_steps(answer_steps(self, agent, config, answer, asynchronous=True))
 

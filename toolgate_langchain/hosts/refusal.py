@@ -41,7 +41,7 @@ def rejection(call: CallRecord) -> ToolMessage:
 def response(call: CallRecord) -> ToolMessage:
     """The result that a person wrote in place of the tool."""
     text = f"The tool was not executed. A person answered in its place:\n{call.message}"
-    return _message(call.call_id, call.name, text, "responded", status="success", message_id=_message_id(call))
+    return _message(call.call_id, call.name, text, call.code, status="success", message_id=_message_id(call))
 
 
 def refused(call: CallRecord) -> ToolMessage:

@@ -43,6 +43,7 @@ class Code:
     REJECTED: Final = "rejected"
     REJECTED_TOOL: Final = "rejected_tool"
     REPLACED: Final = "replaced"
+    RESPONDED: Final = "responded"
     NOT_REQUIRED: Final = "not_required"
     STANDING_RULE: Final = "standing_rule"
     APPROVED: Final = "approved"

@@ -18,7 +18,7 @@ from toolgate_langchain.vocabulary import Tier
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from toolgate_langchain.hosts.driving import Approver
+    from toolgate_langchain.approvals.approver import Approver
     from toolgate_langchain.hosts.gate import ToolGate
 
 __all__ = ["CASSETTE", "TURNS", "demo_agent", "file_tools", "prepare_folder", "say"]
