@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import ToolCall
+from langchain_core.tools import StructuredTool
 
 from tests.approvals.test_rules import rule
 from tests.support import Recorder, call
@@ -13,6 +14,7 @@ from toolgate_langchain.approvals.heuristics import HeuristicContext
 from toolgate_langchain.approvals.rules import RuleIndex
 from toolgate_langchain.approvals.steps import run_steps
 from toolgate_langchain.approvals.turn import Run, TurnRecord
+from toolgate_langchain.policy.arguments import PolicyAnswer
 from toolgate_langchain.policy.context import RunContext
 from toolgate_langchain.vocabulary import Verdict
 
@@ -248,3 +250,59 @@ class TestOtherwise:
         turn = bench.judge(call("save", "a"), call("read", "b"), rules=(bench.always(),))
         assert [record.code for record in turn.calls] == ["standing_rule", "not_required"]
         assert asked == []
+
+
+class TestTheRecord:
+    def test_holds_the_effective_arguments_where_they_are_not_the_models_own(self) -> None:
+        schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+        bench = Bench()
+        bench.catalog.register(typed("count"))
+        bench.catalog.register(Recorder().tool("plain", ToolProfile(tier=Tier.ROUTINE), schema=schema))
+        coerced, own, plain = bench.judge(call("count", "a", n="5"), call("count", "b", n=5), call("plain", "c")).calls
+        assert [record.arguments for record in (coerced, own, plain)] == [{"n": 5}, None, None]
+        assert coerced.shown == own.shown == '{"n":5}'
+        assert coerced.exact
+        assert plain.args_schema["properties"] == schema["properties"]
+
+    def test_binds_the_call_to_its_definition_and_its_caller(self) -> None:
+        bench, digests = Bench(), set()
+        entry = bench.catalog.get("save")
+        assert entry is not None
+        for caller in (None, Caller("ann"), Caller("ben")):
+            run = replace(RUN, context=replace(RUN.context, caller=caller))
+            (record,) = bench.judge(call("save", "a", n=1), run=run, late=True).calls
+            assert (record.fingerprint, record.origin, record.tier) == (entry.fingerprint, "local", Tier.ROUTINE)
+            digests.add(record.digest)
+        assert len(digests) == 3
+        assert "" not in digests
+
+    def test_of_a_refused_call_binds_nothing(self) -> None:
+        bench = Bench()
+        bench.catalog.switch_tool("save", on=False)
+        (record,) = bench.judge(call("save", "a"), save=True).calls
+        assert (record.verdict, record.fingerprint, record.digest) == (Verdict.DENY, "", "")
+
+    def test_names_the_heuristic_and_says_where_a_policy_wants_a_person(self) -> None:
+        def safe(_: ToolCall, __: HeuristicContext) -> bool:
+            return True
+
+        (record,) = Bench(heuristics=[safe]).judge(call("save", "a")).calls
+        assert (record.heuristic, record.code, record.must_ask) == ("safe", "heuristic:safe", False)
+        bench = Bench(heuristics=[safe], argument_policies=[lambda _: PolicyAnswer(Verdict.ASK, "look")])
+        (record,) = bench.judge(call("save", "a"), rules=(bench.always(),)).calls
+        assert (record.heuristic, record.verdict, record.must_ask) == (None, Verdict.ASK, True)
+
+    def test_says_at_the_cap_only_of_calls_that_need_a_person(self) -> None:
+        bench = Bench(max_auto_approvals=1)
+        bench.ledger.note_auto_approved("run", "earlier")
+        turn = bench.judge(call("read", "a"), call("save", "b"))
+        assert [record.at_cap for record in turn.calls] == [False, True]
+
+
+def typed(name: str) -> StructuredTool:
+    def count(n: int) -> str:
+        return f"counted to {n}"
+
+    made = StructuredTool.from_function(count, name=name, description="Count.")
+    made.metadata = {"toolgate": ToolProfile(tier=Tier.ROUTINE)}
+    return made

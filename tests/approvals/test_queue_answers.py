@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.approvals.test_queue import RUN, Desk, outcomes
-from tests.support import Recorder, call
+from tests.support import Clock, Recorder, call
 from toolgate_langchain import Caller, ToolCatalog, ToolGate, ToolProfile
 from toolgate_langchain.approvals.answer import read_answer
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
@@ -56,6 +56,15 @@ class TestASiblingIsCleared:
     def test_but_not_where_only_a_person_may_release_it(self, only_a_person: dict[str, Any]) -> None:
         desk = desk_with(**only_a_person)
         assert desk.replay(desk.yes("a", remember="tool")) == "b"
+
+    def test_but_not_by_a_memory_that_ran_out_before_a_later_one_was_made(self) -> None:
+        """The time is that of the last memory, in every replay the same."""
+        desk, clock = Desk(call("save", "a", n=1), call("send", "b"), call("save", "c", n=2)), Clock()
+        desk.gate = ToolGate(desk.catalog, ledger=desk.ledger, clock=clock)
+        first = desk.yes("a", remember={"what": "tool", "expires_in": 60})
+        assert desk.replay(first) == "b"
+        clock.forward(seconds=61)
+        assert desk.replay(first, desk.yes("b", remember="arguments")) == "c"
 
     def test_and_not_by_exactly_this_where_it_is_another(self) -> None:
         desk = desk_with()

@@ -8,6 +8,7 @@ import pytest
 from tests.approvals.test_queue import RUN, Asked, Desk, outcomes
 from tests.support import call
 from toolgate_langchain import ApprovalRequest, Caller
+from toolgate_langchain.approvals.answer import read_answer
 from toolgate_langchain.approvals.queue import ApprovalQueue
 from toolgate_langchain.approvals.steps import run_steps
 from toolgate_langchain.approvals.turn import Run, TurnRecord
@@ -93,3 +94,28 @@ def test_what_a_person_rejects_has_the_key_that_the_decision_looks_for(origin: s
     assert entry is not None
     entry.origin = origin
     assert desk.ledger.memory("run").rejected == {call_key(entry, {"n": 1})}
+
+
+def test_only_a_persons_approval_or_edit_starts_the_count_again() -> None:
+    for kind, count in (("approve", 0), ("edit", 0), ("reject", 1), ("respond", 1)):
+        desk = Desk(call("send", "a", n=1))
+        desk.ledger.note_auto_approved("run", "earlier")
+        answer: dict[str, Any] = {"type": kind, "request_id": desk.request_id("a")}
+        if kind == "edit":
+            answer["edited_action"] = {"name": "send", "args": {"n": 2}}
+        if kind == "respond":
+            answer["message"] = "not needed"
+        outcomes(desk.replay(answer))
+        assert desk.ledger.memory("run").auto_approved_turns == count
+
+
+def test_an_approval_that_was_taken_back_before_the_turn_is_settled_leaves_no_rule_for_the_state() -> None:
+    desk = Desk(call("save", "a", n=1))
+    turn = TurnRecord.from_json(desk.saved)
+    assert turn is not None
+    desk.ledger.answer(desk.request_id("a"), read_answer(desk.yes("a", remember="tool")), thread_id="thread")
+    desk.ledger.answer(desk.request_id("a"), read_answer(desk.no("a")))
+    queue = ApprovalQueue(desk.gate.judge, RUN, turn, desk.calls, desk.catalog.get, "strict")
+    run_steps(queue.ask_all(lambda _: desk.yes("a", remember="tool")))
+    assert outcomes(turn) == ["rejected"]
+    assert queue.new_rules == []
