@@ -24,6 +24,29 @@ def _decided(case: Case) -> Decision:
 
 # --- agreement ------------------------------------------------------------------------------------
 
+_ALL_CODES = {
+    Code.STOPPED,
+    Code.UNKNOWN_TOOL,
+    Code.INVALID_ARGUMENTS,
+    Code.NOT_REGISTERED,
+    Code.TOOL_DISABLED,
+    Code.REQUIRES_ADMIN,
+    Code.CONFIGURATION_GROUP,
+    Code.TRUST_ZONE,
+    Code.SURFACE,
+    Code.ARGUMENT_POLICY,
+    Code.STANDING_DENY,
+    Code.REJECTED,
+    Code.REPLACED,
+    Code.REJECTED_TOOL,
+    Code.NOT_REQUIRED,
+    Code.STANDING_RULE,
+    "heuristic:safe_paths",
+    Code.APPROVAL_REQUIRED,
+    Code.INPUT_REQUIRED,
+    Code.UNATTENDED,
+}
+
 _seen: Counter[str] = Counter()
 
 
@@ -45,28 +68,9 @@ def test_a_naive_second_evaluator_agrees_on_verdict_code_and_layer_and_explain_a
     _seen.clear()
     _agree()
     assert sum(_seen.values()) >= 10_000
-    assert set(_seen) == {
-        Code.STOPPED,
-        Code.UNKNOWN_TOOL,
-        Code.INVALID_ARGUMENTS,
-        Code.NOT_REGISTERED,
-        Code.TOOL_DISABLED,
-        Code.REQUIRES_ADMIN,
-        Code.CONFIGURATION_GROUP,
-        Code.TRUST_ZONE,
-        Code.SURFACE,
-        Code.ARGUMENT_POLICY,
-        Code.STANDING_DENY,
-        Code.REJECTED,
-        Code.REPLACED,
-        Code.REJECTED_TOOL,
-        Code.NOT_REQUIRED,
-        Code.STANDING_RULE,
-        "heuristic:safe_paths",
-        Code.APPROVAL_REQUIRED,
-        Code.INPUT_REQUIRED,
-        Code.UNATTENDED,
-    }
+    if len(_seen) < len(_ALL_CODES):
+        _agree()  # the rarest codes come a few times in 10,000 draws, and now and then not at all
+    assert set(_seen) == _ALL_CODES
 
 
 def test_the_rows_of_the_reference_are_the_layers_of_the_package() -> None:
