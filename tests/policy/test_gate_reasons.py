@@ -21,7 +21,7 @@ from toolgate_langchain import (
 )
 from toolgate_langchain.policy.context import RunContext, worst_zone
 from toolgate_langchain.policy.decision import Code
-from toolgate_langchain.policy.gates import decide_offer
+from toolgate_langchain.policy.gates import decide_offer, filter_offerable
 from toolgate_langchain.vocabulary import Verdict
 
 CHAT = Surface("chat")
@@ -108,6 +108,16 @@ def test_trust_zone_names_class_ceiling_and_zone() -> None:
 def test_surface_names_the_tier_that_it_denies(tier: Tier | None, named: str) -> None:
     cron = Surface("cron", attended=False)
     assert offered(RunContext(cron), tier=tier) == (False, Code.SURFACE, f"surface 'cron' denies {named} tools")
+
+
+def test_what_is_offered_keeps_its_order_and_doubles_and_invents_no_name() -> None:
+    catalog = ToolCatalog()
+    for name, tier in (("b", Tier.READ_ONLY), ("a", Tier.READ_ONLY), ("c", Tier.CONSEQUENTIAL)):
+        catalog.register(act.model_copy(update={"name": name}), ToolProfile(tier=tier))
+    cron = RunContext(Surface("cron", attended=False))
+    assert filter_offerable(["c", "a", "unknown", "b", "a"], cron, catalog) == ["a", "b", "a"]
+    assert filter_offerable(None, cron, catalog) == ["b", "a"]
+    assert filter_offerable([], cron, catalog) == []
 
 
 class TestTheWorstZone:
