@@ -29,16 +29,6 @@ READ = ToolProfile(tier=Tier.READ_ONLY)
 ROUTINE = ToolProfile(tier=Tier.ROUTINE)
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
-@pytest.fixture
-def ran() -> Recorder:
-    return Recorder()
-
-
 def yes(*_: Any) -> bool:
     return True
 

@@ -18,11 +18,6 @@ UNASKED = ToolProfile(tier=Tier.READ_ONLY)
 OK = AIMessage("ok")
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
 def yes(_: Any, __: HeuristicContext) -> bool:
     return True
 

@@ -21,11 +21,6 @@ UNASKED = ToolProfile(tier=Tier.READ_ONLY)
 OK = AIMessage("ok")
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
 class Heard:
     """Heuristics that note what they are asked about."""
 

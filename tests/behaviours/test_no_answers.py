@@ -9,34 +9,11 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Command
 
 from tests.behaviours.answering import approve
-from tests.support import Chat, Recorder, Turn, call, chat, says
+from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import Tier, ToolProfile
 
 ROUTINE = ToolProfile(tier=Tier.ROUTINE)
 CONSEQUENTIAL = ToolProfile(tier=Tier.CONSEQUENTIAL)
-
-
-@pytest.fixture(params=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param == "async")
-
-
-@pytest.fixture
-def ran() -> Recorder:
-    return Recorder()
-
-
-@pytest.fixture
-def start(ran: Recorder, asynchronous: bool) -> Callable[..., Chat]:
-    """Start a chat whose first message is said already."""
-
-    def starts(*script: Turn, **options: Any) -> Chat:
-        tools = [ran.tool("send", CONSEQUENTIAL), ran.tool("save", ROUTINE)]
-        talk = chat(script, tools, asynchronous=asynchronous, **options)
-        talk.say()
-        return talk
-
-    return starts
 
 
 class TestApprovalShapedContent:

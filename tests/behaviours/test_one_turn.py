@@ -23,11 +23,6 @@ UNASKED = ToolProfile(tier=Tier.READ_ONLY)
 INTEGER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
 def offered(talk: Chat) -> set[tuple[str, str]]:
     return {(offer.what, offer.scope) for offer in talk.request.remember}
 

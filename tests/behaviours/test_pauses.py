@@ -35,16 +35,6 @@ FORM = {
 }
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
-@pytest.fixture
-def ran() -> Recorder:
-    return Recorder()
-
-
 class Paused:
     """An agent that waits for an answer, and the same thread behind other gates."""
 

@@ -3,39 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.behaviours.answering import give, reject
-from tests.support import Chat, Recorder, Turn, call, chat, says
+from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import InMemoryLedger, Surface, Tier, ToolGate, ToolProfile
 from toolgate_langchain.vocabulary import Verdict
 
 ROUTINE = ToolProfile(tier=Tier.ROUTINE)
 CONSEQUENTIAL = ToolProfile(tier=Tier.CONSEQUENTIAL)
-
-
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
-@pytest.fixture
-def ran() -> Recorder:
-    return Recorder()
-
-
-@pytest.fixture
-def start(ran: Recorder, asynchronous: bool) -> Callable[..., Chat]:
-    """Start a chat whose first message is said already."""
-
-    def starts(*script: Turn, **options: Any) -> Chat:
-        tools = [ran.tool("send", CONSEQUENTIAL), ran.tool("save", ROUTINE)]
-        talk = chat(script, tools, asynchronous=asynchronous, **options)
-        talk.say()
-        return talk
-
-    return starts
 
 
 class TestWhatTheModelSees:

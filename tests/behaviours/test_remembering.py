@@ -15,11 +15,6 @@ ASKED = ToolProfile(tier=Tier.ROUTINE)
 OK = AIMessage("ok")
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
 class TestExactArguments:
     """(Parameters declared without a type, so that nothing is coerced.) Remember arguments `{"a": 1, "b": {"x":
     [1, 2], "y": null}}`."""

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from langchain_core.messages import AIMessage
 
 from tests.support import Clock, Recorder, call, chat, says
@@ -11,16 +10,6 @@ from toolgate_langchain import Tier, ToolGate, ToolProfile
 ROUTINE = ToolProfile(tier=Tier.ROUTINE)
 CONSEQUENTIAL = ToolProfile(tier=Tier.CONSEQUENTIAL)
 OK = AIMessage("ok")
-
-
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
-@pytest.fixture
-def ran() -> Recorder:
-    return Recorder()
 
 
 class TestHowLongAMemoryCounts:

@@ -18,16 +18,6 @@ CONSEQUENTIAL = ToolProfile(tier=Tier.CONSEQUENTIAL)
 OK = AIMessage("ok")
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
-@pytest.fixture
-def ran() -> Recorder:
-    return Recorder()
-
-
 def interrupt_of(talk: Chat) -> Any:
     (pending,) = talk.agent.get_state(talk.config).interrupts
     return pending.value

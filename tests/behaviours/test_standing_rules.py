@@ -20,11 +20,6 @@ ASKED = ToolProfile(tier=Tier.ROUTINE)
 OK = AIMessage("ok")
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
 class TestOrigin:
     """A rule for a tool of server A does not cover the same name from server B, nor a local tool of that name."""
 

@@ -21,16 +21,6 @@ ROUTINE = ToolProfile(tier=Tier.ROUTINE)
 CONSEQUENTIAL = ToolProfile(tier=Tier.CONSEQUENTIAL)
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
-@pytest.fixture
-def ran() -> Recorder:
-    return Recorder()
-
-
 @pytest.fixture
 def start(ran: Recorder, asynchronous: bool) -> Callable[..., Chat]:
     """Start a chat whose first message is said already."""

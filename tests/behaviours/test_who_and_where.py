@@ -30,16 +30,6 @@ CONSEQUENTIAL = ToolProfile(tier=Tier.CONSEQUENTIAL)
 OK = AIMessage("ok")
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
-@pytest.fixture
-def ran() -> Recorder:
-    return Recorder()
-
-
 LENT: dict[str, tuple[Any, Any, ToolProfile]] = {
     "caller": (Caller("ann"), Caller("root", admin=True), ToolProfile(tier=Tier.READ_ONLY, admin_only=True)),
     "no caller": (None, Caller("root", admin=True), ToolProfile(tier=Tier.READ_ONLY, admin_only=True)),
