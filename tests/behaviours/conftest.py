@@ -24,10 +24,8 @@ def start(ran: Recorder, asynchronous: bool) -> Callable[..., Chat]:
     """Start a chat whose first message is said already."""
 
     def starts(*script: Turn, **options: Any) -> Chat:
-        tools = [
-            ran.tool("send", ToolProfile(tier=Tier.CONSEQUENTIAL)),
-            ran.tool("save", ToolProfile(tier=Tier.ROUTINE)),
-        ]
+        send = ran.tool("send", ToolProfile(tier=Tier.CONSEQUENTIAL))
+        save = ran.tool("save", ToolProfile(tier=Tier.ROUTINE))
         talk = chat(script, [send, save], asynchronous=asynchronous, **options)
         talk.say()
         return talk
