@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.catalog.catalog import ToolCatalog
     from toolgate_langchain.catalog.profile import ToolProfile, tool_profile
     from toolgate_langchain.catalog.remote import Declaration, RemoteServer
-    from toolgate_langchain.hosts.driving import adrive, drive
+    from toolgate_langchain.hosts.driving import adrive, drive, pending_requests
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.hosts.middleware import ToolGateMiddleware
     from toolgate_langchain.policy.approval_rule import ApprovalRule
@@ -55,6 +55,7 @@ __all__ = [
     "Verdict",
     "adrive",
     "drive",
+    "pending_requests",
     "tool_profile",
 ]
 
@@ -85,6 +86,7 @@ _WHERE = {
     "Verdict": "vocabulary",
     "adrive": "hosts.driving",
     "drive": "hosts.driving",
+    "pending_requests": "hosts.driving",
     "tool_profile": "catalog.profile",
 }
 

@@ -13,6 +13,28 @@ _ROOT = Path(__file__).parents[2]
 Step = dict[str, Any]
 
 
+def run_child(script: Path, given: dict[str, Any]) -> Step:
+    """Run a script of `children/` in a process of its own, which fails on any warning.
+
+    Args:
+        script: The script; it reads JSON and writes JSON.
+        given: What it reads.
+    """
+    child = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        cwd=_ROOT,
+        env={"PYTHONPATH": str(_ROOT), "PATH": "/usr/bin:/bin"},
+        timeout=120,
+        check=False,
+    )
+    assert child.returncode == 0, child.stderr
+    said: Step = json.loads(child.stdout)
+    return said
+
+
 @dataclass
 class Processes:
     """Takes each step of a conversation in a new process, in turn synchronously and asynchronously."""
@@ -38,16 +60,4 @@ class Processes:
             "answer": answer,
         }
         self.asynchronous = not self.asynchronous
-        child = subprocess.run(
-            [sys.executable, "-W", "error", str(_CHILD)],
-            input=json.dumps(given),
-            capture_output=True,
-            text=True,
-            cwd=_ROOT,
-            env={"PYTHONPATH": str(_ROOT), "PATH": "/usr/bin:/bin"},
-            timeout=120,
-            check=False,
-        )
-        assert child.returncode == 0, child.stderr
-        said: Step = json.loads(child.stdout)
-        return said
+        return run_child(_CHILD, given)

@@ -5,16 +5,15 @@ profiles themselves, so that the resuming process has met none of them when it m
 """
 
 import json
-import subprocess
-import sys
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.behaviours.processes import run_child
+
 _CHILD = Path(__file__).parent / "children" / "pausing.py"
-_ROOT = Path(__file__).parents[2]
 
 Call = tuple[str, str, dict[str, Any]]
 
@@ -45,19 +44,7 @@ def process(database: Path, asynchronous: bool, steps: list[dict[str, Any]], kno
         "steps": steps,
         "known": known,
     }
-    child = subprocess.run(
-        [sys.executable, "-W", "error", str(_CHILD)],
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-        cwd=_ROOT,
-        env={"PYTHONPATH": str(_ROOT), "PATH": "/usr/bin:/bin"},
-        timeout=120,
-        check=False,
-    )
-    assert child.returncode == 0, child.stderr
-    said: dict[str, Any] = json.loads(child.stdout)
-    return said
+    return run_child(_CHILD, given)
 
 
 def conversation(database: Path, asynchronous: bool, parts: list[list[dict[str, Any]]]) -> dict[str, Any]:

@@ -47,13 +47,12 @@ def _answering(kinds: Iterable[str]) -> Approver:
     return answer
 
 
-def play_demo(approver: Approver, base_url: str = RECORDED_BASE_URL) -> None:
-    """Drive the demo's conversation to its end."""
+def play_demo(approver: Approver, base_url: str = RECORDED_BASE_URL) -> list[str]:
+    """Drive the demo's conversation to its end, and return what the agent says to each turn of the user."""
     with tempfile.TemporaryDirectory() as name:
         prepare_folder(Path(name))
         agent = demo_agent(chat_model(base_url), Path(name), ToolGate())
-        for text in TURNS:
-            say(agent, text, approver)
+        return [say(agent, text, approver) for text in TURNS]
 
 
 def record_all(base_url: str, names: Sequence[str] = ()) -> None:

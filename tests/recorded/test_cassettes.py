@@ -21,7 +21,7 @@ from toolgate_langchain.ui.cassettes import (
     is_unrecorded,
     replay,
 )
-from toolgate_langchain.ui.demo import CASSETTE
+from toolgate_langchain.ui.demo import CASSETTE, TURNS
 
 FOLDER = Path(__file__).parents[2] / "cassettes"
 PATHS = sorted(FOLDER.glob("*.yaml"))
@@ -109,4 +109,6 @@ def test_a_cassette_that_is_not_there_is_named() -> None:
 def test_the_demo_is_recorded_for_every_yes_and_no_and_for_a_terminal_where_nobody_is(branch: int) -> None:
     approver = list(demo_branches())[branch]
     with replay(cassette(CASSETTE)):
-        play_demo(approver)
+        said = play_demo(approver)
+    assert len(said) == len(TURNS)
+    assert all(said)

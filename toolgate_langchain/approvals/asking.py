@@ -37,7 +37,7 @@ def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], positi
         arguments=arguments,
         tier="unclassified" if call.tier is None else call.tier.value,
         surface=run.context.surface.name,
-        caller=None if run.context.caller is None else run.context.caller.id,
+        caller=run.context.caller_id,
         reason=call.reason,
         position=position,
         of=of,

@@ -98,7 +98,7 @@ class TurnJudge:
             agent_path=run.agent_path,
             run_id=run.id,
             now=self.clock(),
-            caller=None if run.context.caller is None else run.context.caller.id,
+            caller=run.context.caller_id,
         )
 
     def judge(
@@ -317,7 +317,7 @@ def call_digest(run: Run, entry: ToolIdentity, arguments: Mapping[str, Any], tur
         agent_path=run.agent_path,
         run=run.id,
         turn=turn_id,
-        caller=None if context.caller is None else context.caller.id,
+        caller=context.caller_id,
         call_id=call_id,
     )
 

@@ -17,10 +17,9 @@ from toolgate_langchain.approvals.edits import changed_arguments
 from toolgate_langchain.approvals.judge import FindTool, TurnJudge, call_digest
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
-from toolgate_langchain.canonical import digest
 from toolgate_langchain.errors import InvalidAnswerError
 from toolgate_langchain.policy.context import RunMemory
-from toolgate_langchain.policy.decide import ProposedCall, decide
+from toolgate_langchain.policy.decide import ProposedCall, call_key, decide
 from toolgate_langchain.policy.decision import Code
 from toolgate_langchain.vocabulary import Tier, Verdict
 
@@ -108,7 +107,7 @@ class ApprovalQueue:
             run_id=self._run.id,
             # Not today's time: what a rule cleared when it was made it clears in every replay.
             now=max((rule.created_at for rule in self.new_rules), default=self._judge.clock()),
-            caller=_caller(self._run),
+            caller=self._run.context.caller_id,
         )
         tool, arguments = _saved_tool(call), self._effective(call)
         if (reason := view.denies(tool, arguments)) is not None:
@@ -288,7 +287,7 @@ class ApprovalQueue:
             surface=self._run.context.surface.name,
             agent_path=self._run.agent_path,
             run_id=self._run.id if wanted.scope == "run" else None,
-            caller=_caller(self._run),
+            caller=self._run.context.caller_id,
             request_id=call.request_id,
             created_by=answer.by,
             created_at=now,
@@ -324,12 +323,7 @@ class ApprovalQueue:
         return arguments
 
     def _key(self, call: CallRecord) -> str:
-        # The same array as policy.decide.call_key, from what was saved of the tool.
-        return digest("toolgate:call:1", call.name, call.origin, self._effective(call))
-
-
-def _caller(run: Run) -> str | None:
-    return None if run.context.caller is None else run.context.caller.id
+        return call_key(call, self._effective(call))
 
 
 def _refuse(call: CallRecord, code: str, reason: str) -> None:

@@ -248,7 +248,7 @@ class ToolGate:
                     agent_path=agent_path,
                     run_id=run_id,
                     now=time,
-                    caller=None if context.caller is None else context.caller.id,
+                    caller=context.caller_id,
                 )
                 if rules
                 else NO_RULES

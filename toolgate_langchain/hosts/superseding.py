@@ -10,10 +10,10 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from toolgate_langchain.approvals.ledger import GrantStatus, Ledger
 from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, unasked_key
-from toolgate_langchain.canonical import digest
 from toolgate_langchain.hosts.calls import last_ai_message
 from toolgate_langchain.hosts.refusal import refusal, refused, rejection, response
 from toolgate_langchain.hosts.run_state import RUN, TURN
+from toolgate_langchain.policy.decide import call_key
 from toolgate_langchain.policy.decision import Code
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _closing(call: ToolCall, record: CallRecord | None, key: str, run: Run, ledg
             record.outcome, record.message = "rejected", held.message
         if record.outcome == "rejected":
             arguments = call["args"] if record.arguments is None else record.arguments
-            same = digest("toolgate:call:1", record.name, record.origin, arguments)
+            same = call_key(record, arguments)
             yield partial(ledger.note_rejected, run.id, same, record.name, key)
             return rejection(record)
         if record.outcome == "responded":

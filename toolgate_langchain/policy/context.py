@@ -80,6 +80,11 @@ class RunContext:
     zone: TrustZone | None = None
     """The worst zone of the run's models; `None` where the operator declared none (gate off)."""
 
+    @property
+    def caller_id(self) -> str | None:
+        """For whom the run runs, by id; `None` for nobody."""
+        return None if self.caller is None else self.caller.id
+
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:

@@ -7,7 +7,7 @@ ties. The function is pure: what needs I/O or a clock is obtained by the hosts a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from toolgate_langchain.canonical import digest
 from toolgate_langchain.catalog.arguments import EffectiveArguments, unchecked_arguments
@@ -63,9 +63,19 @@ class Rulebook:
     argument_policies: tuple[ArgumentPolicy, ...] = ()
 
 
-def call_key(entry: CatalogEntry, arguments: Mapping[str, Any]) -> str:
+class _Tool(Protocol):
+    """A tool, or what was saved of it with a turn."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def origin(self) -> str: ...
+
+
+def call_key(tool: _Tool, arguments: Mapping[str, Any]) -> str:
     """The key of "this very call": the tool, where it comes from, and its exact arguments."""
-    return digest("toolgate:call:1", entry.name, entry.origin, arguments)
+    return digest("toolgate:call:1", tool.name, tool.origin, arguments)
 
 
 def decide(
