@@ -1,11 +1,13 @@
 """What is wrong: with the configuration, when the gate or the agent is built; with calls, as their results."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import StructuredTool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import InjectedState
 
 from tests.support import Chat, Recorder, Turn, call, chat, says, with_profile
@@ -187,26 +189,45 @@ class TestMalformedCallsBecomeErrorResults:
 # --- nothing that was answered is lost ---------------------------------------------------------------
 
 
+class SavedResult(InMemorySaver):
+    """Tells when the result of call `a` is in the checkpoint."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_saved = threading.Event()
+
+    def put_writes(self, config: Any, writes: Sequence[tuple[str, Any]], *more: Any, **others: Any) -> None:
+        super().put_writes(config, writes, *more, **others)
+        messages = [one for channel, value in writes if channel == "messages" for one in value]
+        if any(isinstance(one, ToolMessage) and one.tool_call_id == "a" for one in messages):
+            self.is_saved.set()
+
+
 class TestNothingThatWasAnsweredIsLost:
     @staticmethod
-    def talk(ran: Recorder, fails: Callable[[], None], *, asynchronous: bool) -> Chat:
+    def talk(ran: Recorder, fails: Callable[[], None], *, asynchronous: bool, saver: Any = None) -> Chat:
         def breaks(**_: Any) -> str:
             fails()
             return "fine"
 
         broken = ran.tool("break", ROUTINE).model_copy(update={"func": breaks, "coroutine": None})
         script = [says(call("save", "a", n=1), call("break", "b")), says(call("save", "c", n=1))]
-        talk = chat(script, [ran.tool("save", ROUTINE), broken], asynchronous=asynchronous)
+        tools = [ran.tool("save", ROUTINE), broken]
+        talk = chat(script, tools, asynchronous=asynchronous, checkpointer=saver)
         talk.say()
         return talk
 
     def test_where_a_tool_of_the_turn_raises(self, ran: Recorder, asynchronous: bool) -> None:
         """The run goes on where it stopped: nobody is asked again, what ran keeps its result, nothing runs twice."""
 
+        saver = SavedResult()
+
         def fails() -> None:
+            # A tool that fails ends the step, and what its sibling did is kept only if it was saved by then.
+            assert saver.is_saved.wait(30)
             raise RuntimeError("no disk")
 
-        talk = self.talk(ran, fails, asynchronous=asynchronous)
+        talk = self.talk(ran, fails, asynchronous=asynchronous, saver=saver)
         talk.answer("approve", remember="arguments")
         with pytest.raises(RuntimeError, match="no disk"):
             talk.answer("approve")
