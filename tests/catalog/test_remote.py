@@ -100,12 +100,32 @@ def test_a_declaration_names_its_tools_and_all_of_them_must_be_written_out() -> 
         ({}, None),
         ({"act": False}, False),
         ({"act": True}, True),
-        ({"Act": False}, None),
-        ({"act*": False}, None),
         ({"*": False}, False),
         ({"*": False, "act": True}, True),
     ):
         assert entry_of(RemoteServer("srv", declarations=declarations)).declared is declared
+
+
+@pytest.mark.parametrize("named", ["Act", "act*", "ac", "act "])
+@pytest.mark.parametrize("what", ["a declaration", "a declaration beside one for all", "a profile"])
+def test_a_declaration_or_profile_for_a_tool_that_the_server_does_not_list_is_reported(named: str, what: str) -> None:
+    """And until it is put right, what the record does not name is not taken in: it may be what was meant."""
+    profiles = {"known": READ, **({named: ToolProfile(admin_only=True)} if what == "a profile" else {})}
+    declared = {named: True} if what != "a profile" else {}
+    every = {"*": False} if what == "a declaration beside one for all" else {}
+    catalog = ToolCatalog()
+    refused = catalog.add_remote(
+        RemoteServer("srv", declarations={**declared, **every}, profiles=profiles), [sent(), sent("known")]
+    )
+    assert catalog.names() == ("known",)
+    assert refused == catalog.refused
+    assert [(one.server, one.name) for one in refused] == [("srv", named), ("srv", "act")]
+    assert "it lists: act, known" in refused[0].why
+    assert f"names {named!r}, which is not listed, and this may be what was meant" in refused[1].why
+    catalog.add_remote(RemoteServer("srv", declarations={"act": True, **every}, profiles={"known": READ}), [sent()])
+    assert catalog.names() == ("act",)
+    catalog.add_remote(RemoteServer("srv", declarations={"act": True, **every}), [sent(), sent("known")])
+    assert catalog.names() == ("act", "known")
 
 
 def test_a_declaration_holds_for_the_definition_that_it_was_made_for() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from hypothesis import strategies as st
 from langchain_core.tools import BaseTool, tool
 
-from tests.policy.reference import Definition, Question
+from tests.policy.reference import Definition, Question, as_looked_at
 from toolgate_langchain import Caller, DataClass, RunConfiguration, Surface, Tier, ToolCatalog, ToolProfile, TrustZone
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.catalog.entry import CatalogEntry
@@ -211,9 +211,10 @@ class Decided:
         )
         definition = None
         if entry is not None:
+            known = server is None or as_looked_at(server, "act", entry.fingerprint, first_registered)
             definition = Definition(
                 name="act",
-                profile=case.profile,
+                profile=case.profile if known else case.profile.without_tier(),
                 origin="local" if server is None else "server:srv",
                 server=server,
                 hints=case.hints if server is not None else {},

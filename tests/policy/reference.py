@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from toolgate_langchain import Caller, DataClass, RunConfiguration, Surface, Tier, ToolProfile, TrustZone, Verdict
 from toolgate_langchain.approvals.rules import StandingRule
-from toolgate_langchain.catalog.remote import RemoteServer
+from toolgate_langchain.catalog.remote import Declaration, RemoteServer
 from toolgate_langchain.policy.context import CallFacts
 
 __all__ = ["ROWS", "Answer", "Definition", "Question", "answer"]
@@ -314,12 +314,22 @@ def _predicate(question: Question) -> Any:
 def _declared(tool: Definition) -> bool | None:
     """The operator's word about a remote tool, as long as it is about the tool as it is now."""
     assert tool.server is not None
-    records = tool.server.declarations or {}
-    record = records[tool.name] if tool.name in records else records.get("*")
-    if record is None or isinstance(record, bool):
-        return record if tool.fingerprint == tool.first_registered else None
-    made_for = tool.first_registered if record.fingerprint is None else record.fingerprint
-    return record.requires_approval if made_for == tool.fingerprint else None
+    record = _record(tool.server, tool.name)
+    if record is None or not as_looked_at(tool.server, tool.name, tool.fingerprint, tool.first_registered):
+        return None
+    return record if isinstance(record, bool) else record.requires_approval
+
+
+def as_looked_at(server: RemoteServer, name: str, fingerprint: str, first_registered: str) -> bool:
+    """Whether a remote tool is what the operator looked at: the definition that a declaration names, or the first."""
+    record = _record(server, name)
+    made_for = None if record is None or isinstance(record, bool) else record.fingerprint
+    return fingerprint == (first_registered if made_for is None else made_for)
+
+
+def _record(server: RemoteServer, name: str) -> Declaration | bool | None:
+    records = server.declarations or {}
+    return records[name] if name in records else records.get("*")
 
 
 # --- rows 6 to 8 ----------------------------------------------------------------------------------

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import re
-import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+import logging
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
 
 from toolgate_langchain.catalog.checks import check_profile, check_switch, no_such_tool
 from toolgate_langchain.catalog.entry import CatalogEntry
-from toolgate_langchain.catalog.profile import ToolProfile, claims_profile, profile_of
-from toolgate_langchain.catalog.wellknown import well_known_profile
+from toolgate_langchain.catalog.intake import CLAIMED, RefusedTool, looks_like, take_in
+from toolgate_langchain.catalog.mcp import DEFAULT_WAIT, Listing, finish, list_servers
+from toolgate_langchain.catalog.meeting import met_entry, own_profile
+from toolgate_langchain.catalog.profile import ToolProfile, claims_profile
+from toolgate_langchain.catalog.switches import Switches
 from toolgate_langchain.errors import CatalogError, ToolGateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from toolgate_langchain.catalog.definition import Definition
     from toolgate_langchain.catalog.remote import RemoteServer
 
 __all__ = ["RefusedTool", "ToolCatalog"]
 
-_REMOTE_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-"""Names that every provider accepts and no reader can mistake; others are refused, not rewritten."""
+logger = logging.getLogger("toolgate_langchain")
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedTool:
-    """A tool, or a whole server, or a tool's own claim, that the catalog did not take in, and why."""
-
-    server: str
-    """The server's name; empty for a tool of the agent's own."""
-    name: str
-    why: str
-
-
-class ToolCatalog:
+class ToolCatalog(Switches):
     """The profiles of all tools that an agent can have.
 
     Names are compared byte for byte. The agent's own tools count as registered, unclassified, at
@@ -59,21 +50,14 @@ class ToolCatalog:
         enabled: Iterable[str] | None = None,
         disabled_groups: Iterable[str] = (),
     ) -> None:
-        if isinstance(enabled, str) or isinstance(disabled_groups, str):
-            raise CatalogError("enabled and disabled_groups are collections of names, not one string")
+        super().__init__(enabled=enabled, disabled_groups=disabled_groups)
         check_switch("closed", closed)
         self.closed = closed
-        self._entries: dict[str, CatalogEntry] = {}
-        self._enabled = None if enabled is None else set(enabled)
-        self._disabled: set[str] = set()
-        self._disabled_groups = set(disabled_groups)
-        self._pinned: dict[tuple[str, str], str] = {}
+        self._pinned: dict[tuple[str, str], Definition] = {}
         self._met: dict[str, CatalogEntry] = {}
         self._withdrawn: dict[str, CatalogEntry] = {}
+        self._not_taken: dict[str, RefusedTool] = {}
         self._refused: list[RefusedTool] = []
-        self._lock = threading.Lock()
-        self.version = 0
-        """Grows with every change; what is derived from a catalog is stale when it differs."""
 
     @classmethod
     def from_tools(
@@ -108,6 +92,34 @@ class ToolCatalog:
             raise CatalogError(no_such_tool("`enabled` names", unknown, catalog.names()))
         return catalog
 
+    @classmethod
+    def from_mcp(
+        cls, client: Any, servers: Iterable[RemoteServer] = (), *, within: float = DEFAULT_WAIT, **options: Any
+    ) -> ToolCatalog:
+        """Build a catalog from the tools of MCP servers.
+
+        Args:
+            client: See `add_mcp`, as for `servers` and `within`.
+            servers: The operator's records.
+            within: Seconds that each server has.
+            options: `closed`, `enabled` and `disabled_groups` of the class.
+
+        Raises:
+            CatalogError: As `add_mcp`, and for a malformed option.
+        """
+        catalog = cls(**options)
+        catalog.add_mcp(client, servers, within=within)
+        return catalog
+
+    @classmethod
+    async def afrom_mcp(
+        cls, client: Any, servers: Iterable[RemoteServer] = (), *, within: float = DEFAULT_WAIT, **options: Any
+    ) -> ToolCatalog:
+        """As `from_mcp`, for asynchronous code."""
+        catalog = cls(**options)
+        await catalog.aadd_mcp(client, servers, within=within)
+        return catalog
+
     # --- registration -------------------------------------------------------------------------
 
     def register(self, tool: BaseTool | Callable[..., Any], profile: ToolProfile | None = None) -> None:
@@ -122,8 +134,8 @@ class ToolCatalog:
             CatalogError: If the name is taken or empty, or the schema cannot be checked.
         """
         tool = tool if isinstance(tool, BaseTool) else make_tool(tool)
-        self._add(CatalogEntry(tool.name, _profile_for(tool, profile), tool=tool))
-        self._report_claim(tool, "")
+        self._add(CatalogEntry(tool.name, own_profile(tool, profile), tool=tool))
+        self._report_claim(tool)
 
     def register_provider_tool(self, name: str, profile: ToolProfile) -> None:
         """Register a tool that the model's provider runs, known here only by its name.
@@ -144,7 +156,9 @@ class ToolCatalog:
         """Register the tools of a remote server; called again, it takes the server's new list.
 
         Nothing that a server sends can raise out of here: a tool with a malformed or taken name is
-        refused and reported, and a server that throws loses only its own tools.
+        refused and reported, and a server that throws loses only its own tools. What the record says
+        of a tool that the server does not list is reported too; until the two agree, tools that the
+        record does not name are refused, because one of them may be the one that was meant.
 
         Args:
             server: The operator's record.
@@ -161,54 +175,76 @@ class ToolCatalog:
             listed = []
         with self._lock:
             origin = f"server:{server.name}"
-            clash = next(
-                (e.server for e in self._entries.values() if e.origin == origin and e.server != server),
-                None,
-            )
-            if clash is not None and clash.launch != server.launch:
-                refused.append(
-                    RefusedTool(server.name, "", "another server has this name with another launch identity")
-                )
-                listed = []
-            else:
+            problem = self._server_problem(server)
+            if problem is None:
                 for name in [name for name, entry in self._entries.items() if entry.origin == origin]:
                     self._withdrawn[name] = self._entries.pop(name)
-            for tool in listed:
-                problem = self._remote_problem(server, tool)
-                if problem:
-                    refused.append(RefusedTool(server.name, str(getattr(tool, "name", "?"))[:128], problem))
-            self._refused.extend(refused)
+                self._not_taken = {name: one for name, one in self._not_taken.items() if one.server != server.name}
+            else:
+                refused.append(RefusedTool(server.name, "", problem))
+                listed = []
+            intake = take_in(server, listed, self._entries, self._pinned)
+            for entry in intake.entries:
+                self._entries[entry.name] = entry
+                self._withdrawn.pop(entry.name, None)
+            refused += intake.refused
+            for one in intake.refused:
+                self._not_taken.setdefault(one.name, one)
+            self._refused += [*refused, *(claim for claim in intake.claims if claim not in self._refused)]
             self._met.clear()
             self.version += 1
         return tuple(refused)
 
-    def _remote_problem(self, server: RemoteServer, tool: Any) -> str | None:
-        """Take in one remote tool, or say why not."""
-        if not isinstance(tool, BaseTool):
-            return f"not a tool but {type(tool).__name__}"
-        if not _REMOTE_NAME.fullmatch(tool.name):
-            return "its name is not 1 to 128 of A-Z a-z 0-9 _ . -"
-        if (taken := self._entries.get(tool.name)) is not None:
-            return f"its name is taken by a tool of {taken.origin}"
-        try:
-            profile = server.profile(tool.name)
-            entry = CatalogEntry(tool.name, profile, tool=tool, server=server)
-            pinned = self._pinned.setdefault((server.name, tool.name), entry.fingerprint)
-            self._entries[tool.name] = CatalogEntry(
-                tool.name, profile, tool=tool, server=server, fingerprint_pinned=pinned
-            )
-            self._withdrawn.pop(tool.name, None)
-        except Exception as error:  # a hostile or broken schema; the tool is lost, nothing else
-            return f"its definition cannot be read: {error}"
-        self._report_claim(tool, server.name)
+    def add_mcp(
+        self, client: Any, servers: Iterable[RemoteServer] = (), *, within: float = DEFAULT_WAIT
+    ) -> tuple[RefusedTool, ...]:
+        """Register the tools of MCP servers; called again, it takes their new lists.
+
+        A server that cannot be reached, throws or takes too long loses only its own tools. What was
+        refused is logged as a warning.
+
+        Args:
+            client: A `MultiServerMCPClient` of langchain-mcp-adapters, or the `MCPAdapter`s of
+                `langchain.mcp` by server name. Names and launch identities are read from it.
+            servers: The operator's records, by the client's names of the servers; a server without
+                one gets an empty one. A `launch` that is written there must be the client's.
+            within: Seconds that each server has to list its tools.
+
+        Returns:
+            What was refused, also kept in `refused`.
+
+        Raises:
+            CatalogError: For something that is no such client, two records for one server, a record
+                for a server that the client does not have, or where an event loop runs.
+        """
+        return self._take_listings(finish(list_servers(client, servers, within)))
+
+    async def aadd_mcp(
+        self, client: Any, servers: Iterable[RemoteServer] = (), *, within: float = DEFAULT_WAIT
+    ) -> tuple[RefusedTool, ...]:
+        """As `add_mcp`, for asynchronous code."""
+        return self._take_listings(await list_servers(client, servers, within))
+
+    def _take_listings(self, listings: Iterable[Listing]) -> tuple[RefusedTool, ...]:
+        refused = [one for listing in listings for one in self.add_remote(listing.server, listing.get)]
+        for one in refused:
+            logger.warning("refused %r of server %r: %s", one.name or "all tools", one.server, one.why)
+        return tuple(refused)
+
+    def _server_problem(self, server: RemoteServer) -> str | None:
+        """Why a server cannot be one of this catalog's, or `None`."""
+        others = {entry.server.name: entry.server for entry in self._entries.values() if entry.server is not None}
+        known = others.get(server.name)
+        if known is not None and known != server and known.launch != server.launch:
+            return "another server has this name with another launch identity"
+        if (twin := looks_like(server.name, others)) is not None:
+            return f"its name reads like that of server {twin!r}; rename one of them"
         return None
 
-    def _report_claim(self, tool: BaseTool, server: str) -> None:
+    def _report_claim(self, tool: BaseTool) -> None:
         """Note that a tool's metadata has our key with something that is ignored there."""
-        if claims_profile(tool) or (server and profile_of(tool) is not None):
-            why = "it tries to supply its own profile; ignored"
-            if (claim := RefusedTool(server, tool.name, why)) not in self._refused:
-                self._refused.append(claim)
+        if claims_profile(tool) and (claim := RefusedTool("", tool.name, CLAIMED)) not in self._refused:
+            self._refused.append(claim)
 
     def _add(self, entry: CatalogEntry) -> None:
         if not entry.name:
@@ -217,9 +253,9 @@ class ToolCatalog:
             taken = self._entries.get(entry.name)
             if taken is not None and taken.server is not None:
                 # The local tool stays, whichever came first: a server must not take its name away.
-                self._refused.append(
-                    RefusedTool(taken.server.name, entry.name, f"its name is taken by a tool of {entry.origin}")
-                )
+                why = f"its name is taken by a tool of {entry.origin}"
+                self._not_taken[entry.name] = RefusedTool(taken.server.name, entry.name, why)
+                self._refused.append(self._not_taken[entry.name])
             elif taken is not None:
                 raise CatalogError(
                     f"two tools are named {entry.name!r} (one of {taken.origin}, one of {entry.origin}); rename one"
@@ -232,42 +268,6 @@ class ToolCatalog:
             self._met.pop(entry.name, None)
             self._withdrawn.pop(entry.name, None)
             self.version += 1
-
-    # --- switches -----------------------------------------------------------------------------
-
-    def switch_tool(self, name: str, *, on: bool) -> None:
-        """Switch one tool on or off. Cannot enable a tool of a disabled group.
-
-        Raises:
-            CatalogError: If no such tool is registered.
-        """
-        check_switch("on", on)
-        if name not in self._entries:
-            raise CatalogError(no_such_tool("a switch names", [name], self.names()))
-        with self._lock:
-            if on:
-                self._disabled.discard(name)
-                if self._enabled is not None:
-                    self._enabled.add(name)
-            else:
-                self._disabled.add(name)
-            self.version += 1
-
-    def switch_group(self, group: str, *, on: bool) -> None:
-        """Switch a group on or off by name; covers tools that are added later."""
-        check_switch("on", on)
-        with self._lock:
-            if on:
-                self._disabled_groups.discard(group)
-            else:
-                self._disabled_groups.add(group)
-            self.version += 1
-
-    def is_enabled(self, entry: CatalogEntry) -> bool:
-        """Whether the tool and all of its groups are switched on."""
-        if entry.name in self._disabled or not self._disabled_groups.isdisjoint(entry.profile.groups):
-            return False
-        return self._enabled is None or entry.name in self._enabled
 
     # --- look-up ------------------------------------------------------------------------------
 
@@ -287,6 +287,10 @@ class ToolCatalog:
         """All registered tools, in order of registration."""
         return tuple(self._entries.values())
 
+    def tools(self) -> list[BaseTool]:
+        """All registered tools that run in this process, to give to an agent; none that was refused."""
+        return [entry.tool for entry in self._entries.values() if entry.tool is not None]
+
     def groups(self) -> frozenset[str]:
         """The names of all groups that a registered tool is in or that were switched."""
         named = {group for entry in self._entries.values() for group in entry.profile.groups}
@@ -304,33 +308,15 @@ class ToolCatalog:
         definition differs, the registered classification was made for something else, so only its
         restrictions are kept and the tier is not. One that its server no longer lists stays that
         server's tool, and is not registered: leaving a list must not shed what was said of a tool.
+        Nor is one whose name a server was refused, unless it is the very tool that was registered.
         """
         known = self._entries.get(tool.name)
         if known is not None and known.tool is tool:
             return known
         met = self._met.get(tool.name)
-        if met is not None and met.tool is tool and met.first_sight is (known is None):
-            return met
-        withdrawn = self._withdrawn.get(tool.name)
-        if known is None and withdrawn is not None:
-            met = CatalogEntry(
-                tool.name, withdrawn.profile, tool=tool, server=withdrawn.server, first_sight=True, withdrawn=True
-            )
-        elif known is None:
-            met = CatalogEntry(tool.name, _profile_for(tool, None), tool=tool, first_sight=True)
-            self._report_claim(tool, "")
-        else:
-            profile, pinned = known.profile, known.pinned
-            met = CatalogEntry(tool.name, profile, tool=tool, server=known.server, fingerprint_pinned=pinned)
-            if known.tool is None or met.fingerprint != known.fingerprint:
-                profile = profile.without_tier()
-                met = CatalogEntry(tool.name, profile, tool=tool, server=known.server, fingerprint_pinned=pinned)
-        self._met[tool.name] = met
+        if met is None or met.tool is not tool or met.first_sight is not (known is None):
+            if known is None:
+                self._report_claim(tool)
+            withdrawn, refused = self._withdrawn.get(tool.name), self._not_taken.get(tool.name)
+            met = self._met[tool.name] = met_entry(tool, known, withdrawn, refused)
         return met
-
-
-def _profile_for(tool: BaseTool, given: ToolProfile | None) -> ToolProfile:
-    if given is not None:
-        check_profile(tool.name, given)
-        return given
-    return profile_of(tool) or well_known_profile(tool) or ToolProfile()

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from toolgate_langchain.canonical import digest
 from toolgate_langchain.catalog.arguments import ArgumentSchema
-from toolgate_langchain.catalog.remote import RemoteServer, tier_from_hints
+from toolgate_langchain.catalog.definition import Definition, RemoteDefinition
+from toolgate_langchain.catalog.hints import annotations_of, hints_of, tier_from_hints
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from toolgate_langchain.catalog.profile import ToolProfile
+    from toolgate_langchain.catalog.remote import RemoteServer
 
 __all__ = ["LOCAL", "CatalogEntry"]
 
 LOCAL: Final = "local"
 """The origin of a tool that runs in this process."""
-
-_LITERAL: Final = ("const", "default", "enum", "examples")
-"""Keywords of a JSON Schema whose values are values and not schemas."""
-
-_HINTS: Final = ("title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
 class CatalogEntry:
@@ -34,10 +31,11 @@ class CatalogEntry:
         profile: What it is.
         tool: The LangChain tool; `None` for one that the model's provider runs.
         server: The operator's record of the server that it comes from; `None` if local.
-        fingerprint_pinned: For a remote tool, the definition for which a declaration without a
-            fingerprint of its own holds: the one first registered.
+        pinned: For a remote tool, the definition first registered: what the operator wrote of it
+            holds for that one, unless a declaration names another fingerprint.
+        listed: What its server lists under the name, where the agent has something else.
         first_sight: Whether the catalog was never told of it and met it on the agent.
-        withdrawn: Whether the server that it comes from no longer lists it.
+        withheld: Why it is not registered although its name is known; empty if it is.
     """
 
     def __init__(
@@ -47,16 +45,17 @@ class CatalogEntry:
         *,
         tool: BaseTool | None = None,
         server: RemoteServer | None = None,
-        fingerprint_pinned: str | None = None,
+        pinned: Definition | None = None,
+        listed: Definition | None = None,
         first_sight: bool = False,
-        withdrawn: bool = False,
+        withheld: str = "",
     ) -> None:
         self.name = name
         self.profile = profile
         self.tool = tool
         self.server = server
-        self.first_sight, self.withdrawn = first_sight, withdrawn
-        self.pinned = fingerprint_pinned
+        self.pinned, self.listed = pinned, listed
+        self.first_sight, self.withheld = first_sight, withheld
         self.origin = LOCAL if server is None else f"server:{server.name}"
 
     def __repr__(self) -> str:
@@ -67,7 +66,9 @@ class CatalogEntry:
         """The tier after the server's hints, `None` if unclassified."""
         if self.server is None or self.tool is None:
             return self.profile.tier
-        return tier_from_hints(self.profile.tier, self.tool.metadata or {}, trusted=self.server.trust_hints)
+        # The hints of an outdated definition say nothing of the tool that answers now.
+        trusted = self.server.trust_hints and self.listed is None
+        return tier_from_hints(self.profile.tier, hints_of(self.tool.metadata), trusted=trusted)
 
     @cached_property
     def effective_tier(self) -> Tier:
@@ -92,46 +93,49 @@ class CatalogEntry:
         return None if self.tool is None else ArgumentSchema(self.tool)
 
     @cached_property
+    def definition(self) -> Definition:
+        """The tool's definition, as it is now."""
+        schema = None if self.arguments is None else self.arguments.json_schema
+        remote = None
+        if self.server is not None and self.tool is not None:
+            said = {name: repr(values)[1:-1] for name, values in annotations_of(self.tool.metadata).items()}
+            remote = RemoteDefinition(self.tool.description, said, self.server.launch)
+        return Definition(self.name, self.origin, schema, remote)
+
+    @cached_property
     def fingerprint(self) -> str:
         """A digest of the tool's definition. A standing rule dies when it changes.
 
-        Covers name, origin and schema; for a remote tool also its description, its annotations and
-        the server's launch identity, all of which a server can change under an approval.
+        Where the agent has another definition than the server lists, a digest of both: whatever was
+        said of either was not said of a call that is made by the one and answered by the other.
         """
-        schema = None if self.arguments is None else self.arguments.json_schema
-        parts: list[Any] = [
-            "toolgate:fingerprint:1",
-            self.name,
-            self.origin,
-            _without_prose(schema),
-        ]
-        if self.server is not None and self.tool is not None:
-            metadata = self.tool.metadata or {}
-            hints = {key: repr(metadata[key]) for key in _HINTS if key in metadata}
-            parts += [schema, self.tool.description, hints, list(self.server.launch)]
-        return digest(*parts)
+        if self.listed is None:
+            return self.definition.fingerprint
+        return digest("toolgate:outdated:1", self.definition.fingerprint, self.listed.fingerprint)
+
+    @cached_property
+    def as_looked_at(self) -> bool:
+        """Whether it still has the definition that the operator's record of its server is about."""
+        declaration = None if self.server is None else self.server.declaration(self.name)
+        pinned = None if declaration is None else declaration.fingerprint
+        if pinned is None:
+            pinned = self.fingerprint if self.pinned is None else self.pinned.fingerprint
+        return pinned == self.fingerprint
 
     @property
     def declared(self) -> bool | None:
         """The operator's declaration where it holds for this definition, else `None`."""
         declaration = None if self.server is None else self.server.declaration(self.name)
-        if declaration is None:
-            return None
-        pinned = declaration.fingerprint
-        if pinned is None:
-            pinned = self.fingerprint if self.pinned is None else self.pinned
-        return declaration.requires_approval if pinned == self.fingerprint else None
+        return declaration.requires_approval if declaration is not None and self.as_looked_at else None
 
+    @cached_property
+    def change(self) -> str:
+        """What is different from the definition that was first registered; empty where nothing is.
 
-def _without_prose(schema: Any) -> Any:
-    """A local tool's schema without titles and descriptions, which only the model reads."""
-    if isinstance(schema, dict):
-        # A property may itself be called "title", and a default is a value: neither is prose.
-        return {
-            key: item if key in _LITERAL else _without_prose(item)
-            for key, item in schema.items()
-            if key not in ("title", "description") or not isinstance(item, str)
-        }
-    if isinstance(schema, list):
-        return [_without_prose(item) for item in schema]
-    return schema
+        The words are the server's own and are not yet fit to be shown.
+        """
+        if self.listed is not None:
+            changes = self.listed.changes_from(self.definition)
+            return f"its server lists another definition than the agent has: {changes}" if changes else ""
+        changes = "" if self.pinned is None else self.definition.changes_from(self.pinned)
+        return f"its definition changed since it was first registered: {changes}" if changes else ""

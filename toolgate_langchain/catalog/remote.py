@@ -7,15 +7,14 @@ make one of its tools milder; what the server sends can only make it stricter.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import Strict, field_validator
 from pydantic.dataclasses import dataclass
 
 from toolgate_langchain.catalog.profile import STRICT, ToolProfile
-from toolgate_langchain.vocabulary import Tier
 
-__all__ = ["ALL_TOOLS", "Declaration", "RemoteServer", "tier_from_hints"]
+__all__ = ["ALL_TOOLS", "Declaration", "RemoteServer"]
 
 ALL_TOOLS: Final = "*"
 """The written-out way to declare something for every tool of a server."""
@@ -69,33 +68,11 @@ class RemoteServer:
         found = declared.get(tool_name, declared.get(ALL_TOOLS))
         return Declaration(requires_approval=found) if isinstance(found, bool) else found
 
+    @property
+    def named(self) -> frozenset[str]:
+        """The tools that the record names, in a declaration or with a profile."""
+        return frozenset({*(self.declarations or ()), *(self.profiles or ())} - {ALL_TOOLS})
+
     def profile(self, tool_name: str) -> ToolProfile:
         """The operator's classification of this tool; unclassified where there is none."""
         return (self.profiles or {}).get(tool_name, ToolProfile())
-
-
-def tier_from_hints(tier: Tier | None, hints: Mapping[str, Any], *, trusted: bool) -> Tier | None:
-    """Combine the operator's tier with the hints that a server sent (Model Context Protocol names).
-
-    Hints raise a tier and never lower it. Only where the operator trusts the server's hints do they
-    also fill in a missing tier. Anything that is not exactly a bool is not a hint.
-
-    Args:
-        tier: The operator's tier, `None` if unclassified.
-        hints: The server's annotations; `readOnlyHint` and `destructiveHint` are read.
-        trusted: `RemoteServer.trust_hints`.
-    """
-    read_only, destructive = hints.get("readOnlyHint"), hints.get("destructiveHint")
-    hinted: Tier | None = None
-    if destructive is True:
-        hinted = Tier.CONSEQUENTIAL
-    elif read_only is False:
-        # The protocol's default for a tool that changes things is "destructive".
-        hinted = Tier.ROUTINE if destructive is False else Tier.CONSEQUENTIAL
-    elif read_only is True:
-        hinted = Tier.READ_ONLY
-    if hinted is None:
-        return tier
-    if tier is None:
-        return hinted if trusted else None
-    return max(tier, hinted)

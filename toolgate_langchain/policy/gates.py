@@ -44,8 +44,8 @@ def decide_offer(entry: CatalogEntry | None, context: RunContext, catalog: ToolC
     """
     if entry is None:
         return OfferDecision(False, Code.NOT_REGISTERED, "the catalog does not know it")
-    if entry.withdrawn:
-        return OfferDecision(False, Code.NOT_REGISTERED, f"{entry.origin} no longer lists it")
+    if entry.withheld:
+        return OfferDecision(False, Code.NOT_REGISTERED, entry.withheld)
     if entry.first_sight and catalog.closed:
         return OfferDecision(False, Code.NOT_REGISTERED, "the catalog is closed and it was not registered by hand")
     if not catalog.is_enabled(entry):
