@@ -26,7 +26,7 @@ FULL = replace(
     BARE, verdict=Verdict.ALLOW, needs_person=True, must_ask=True, origin="server:a", fingerprint="f",
     tier=Tier.CONSEQUENTIAL, memory="arguments", arguments={"a": [1, 1.0, None, {"b": True}]}, shown="{}", exact=False,
     digest="d", predicate=False, heuristic="careful", heuristics_run=True, warnings=("w",), variant=True, at_cap=True,
-    notes=("n", "m"), outcome="rejected", message="no", by="ann", args_schema={"type": "object"},
+    notes=("n", "m"), outcome="rejected", message="no", by="ann", allowed=("reject",), args_schema={"type": "object"},
     input_schema={"type": "object", "properties": {"x": {}}},
 )  # fmt: skip
 

@@ -15,7 +15,8 @@ CONSEQUENTIAL = ToolProfile(tier=Tier.CONSEQUENTIAL)
 
 MALFORMED: list[Any] = [
     {"approved": "true"},
-    {"approved": True},
+    {"approved": 1},
+    {"approved": True, "sure": True},
     "true",
     "approve",
     1,

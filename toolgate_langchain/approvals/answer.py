@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, Strict, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from toolgate_langchain.approvals.rules import Scope
+from toolgate_langchain.approvals.screens import translated
 from toolgate_langchain.canonical import check_plain
 from toolgate_langchain.catalog.profile import STRICT
 from toolgate_langchain.errors import InvalidAnswerError, NotPlainJsonError
+from toolgate_langchain.policy.approval_rule import AnswerType
+
+if TYPE_CHECKING:
+    from toolgate_langchain.approvals.request import ApprovalRequest
 
 __all__ = ["AnswerType", "ApprovalAnswer", "Remember", "read_answer"]
-
-AnswerType = Literal["approve", "edit", "reject", "respond"]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -105,11 +108,12 @@ _REMEMBER_KEYS = ("what", "scope", "expires_in")
 _KEYS = {"type", "request_id", "message", "edited_action", "input", "remember", "by"}
 
 
-def read_answer(value: Any) -> ApprovalAnswer:
-    """Read an answer from plain JSON: `{"decisions": [d]}` or a bare `d`.
+def read_answer(value: Any, request: ApprovalRequest | None = None) -> ApprovalAnswer:
+    """Read an answer from plain JSON: `{"decisions": [d]}`, a bare `d`, or what other screens send.
 
     Args:
         value: What the screen sent, in whatever shape.
+        request: What it was shown, where that is known; some screens say in their answer what they showed.
 
     Raises:
         InvalidAnswerError: If it is not exactly one decision in a known shape. Nothing is guessed:
@@ -121,6 +125,7 @@ def read_answer(value: Any) -> ApprovalAnswer:
         check_plain(value, where="answer")
     except NotPlainJsonError as error:
         raise InvalidAnswerError(f"the answer cannot be read: {error}") from error
+    value = translated(value, request)
     if isinstance(value, dict) and "decisions" in value:
         decisions = value["decisions"]
         if set(value) != {"decisions"} or not isinstance(decisions, list) or len(decisions) != 1:

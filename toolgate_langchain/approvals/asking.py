@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.approvals.request import ApprovalRequest, MemoryOffer
 from toolgate_langchain.approvals.shown import show_text
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolgate_langchain.approvals.turn import CallRecord, Run
+    from toolgate_langchain.policy.approval_rule import AnswerType
 
 __all__ = ["request_for"]
+
+_ANSWERS: Final[tuple[AnswerType, ...]] = ("approve", "edit", "reject", "respond")
 
 
 def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], position: int, of: int) -> ApprovalRequest:
@@ -28,6 +31,7 @@ def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], positi
         of: How many calls of the turn need an answer.
     """
     typed = call.code == Code.INPUT_REQUIRED
+    allowed = _allowed(call, typed=typed)
     return ApprovalRequest(
         request_id=call.request_id,
         digest=call.digest,
@@ -41,15 +45,22 @@ def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], positi
         reason=call.reason,
         position=position,
         of=of,
-        remember=() if typed else _offers(call, arguments),
+        remember=() if typed or "approve" not in allowed else _offers(call, arguments),
         warnings=call.warnings,
         notes=call.notes,
         agent_path=run.agent_path,
         args_schema=call.args_schema,
         input_schema=call.input_schema,
-        allowed=("approve", "reject", "respond") if typed else ("approve", "edit", "reject", "respond"),
+        allowed=allowed,
         hint=_hint(call) if call.tier is None and call.origin == "local" else "",
     )
+
+
+def _allowed(call: CallRecord, *, typed: bool) -> tuple[AnswerType, ...]:
+    """The answers that a person may give; where none would be left, only a no."""
+    return tuple(
+        kind for kind in _ANSWERS if (call.allowed is None or kind in call.allowed) and not (typed and kind == "edit")
+    ) or ("reject",)
 
 
 def _offers(call: CallRecord, arguments: Mapping[str, Any]) -> tuple[MemoryOffer, ...]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import BaseMessage, ToolCall
 
+from toolgate_langchain.approvals.described import Describe, described
 from toolgate_langchain.approvals.heuristics import Heuristic, HeuristicContext, ask_heuristics
 from toolgate_langchain.approvals.request import request_digest
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, ToolIdentity
 from toolgate_langchain.approvals.shown import show_arguments, show_text
 from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest
-from toolgate_langchain.canonical import canonical_json, digest
+from toolgate_langchain.canonical import canonical_json, copy_plain, digest
 from toolgate_langchain.catalog.entry import CatalogEntry
 from toolgate_langchain.policy.approval_rule import ask_predicate
 from toolgate_langchain.policy.context import NO_RULES, CallFacts, RulesInForce, RunMemory
@@ -71,6 +72,7 @@ class TurnJudge:
         max_requests: The cap of requests in one turn.
         clock: The time, with a time zone.
         new_id: Gives random ids.
+        describe: What the operator says of one call, for the person who is asked.
     """
 
     def __init__(
@@ -83,10 +85,11 @@ class TurnJudge:
         max_requests: int,
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
+        describe: Describe | None = None,
     ) -> None:
         self.rulebook, self.heuristics, self.ledger = rulebook, heuristics, ledger
         self.max_auto_approvals, self.max_requests = max_auto_approvals, max_requests
-        self.clock, self.new_id = clock, new_id
+        self.clock, self.new_id, self.describe = clock, new_id, describe
 
     def view(self, index: RuleIndex, run: Run) -> RulesInForce:
         """The rules that are in force for a run, now."""
@@ -167,7 +170,8 @@ class TurnJudge:
             record = self._record(call, proposed, facts, decision, about, turn_id, late=late)
             if decision.verdict is Verdict.ASK:
                 record.shown = canonical_json(proposed.arguments.values if proposed.arguments else None)[:2_000]
-                record.notes = yield from self._notes(proposed, about, index)
+                record.notes = yield from self._notes(call, proposed, about, index)
+                record.allowed = self.rulebook.approval_rule.asks.get(record.name)
                 _save_schemas(record, proposed, decision)
             turn.calls.append(record)
         auto_approved = any(call.needs_person and call.verdict is Verdict.ALLOW for call in turn.calls)
@@ -197,9 +201,7 @@ class TurnJudge:
             facts = replace(facts, warnings=warnings)
             decision = self._decide(proposed, about, facts)
         if heuristics and self.heuristics and self._open_to_heuristics(decision, facts, entry):
-            effective = ToolCall(name=call["name"], args=arguments.values, id=call["id"], type="tool_call")
-            about_call = HeuristicContext(entry, context.surface, context.caller, about.messages, about.state)
-            heuristic = yield from ask_heuristics(self.heuristics, effective, about_call)
+            heuristic = yield from ask_heuristics(self.heuristics, *_for_operators(call, proposed, about))
             facts = replace(facts, heuristic=heuristic, heuristics_run=True)
             decision = self._decide(proposed, about, facts)
         if decision.verdict is Verdict.ALLOW:
@@ -274,11 +276,15 @@ class TurnJudge:
             record.outcome = "refused"
         return record
 
-    def _notes(self, proposed: ProposedCall, about: _Judging, index: RuleIndex) -> Steps[tuple[str, ...]]:
+    def _notes(
+        self, call: ToolCall, proposed: ProposedCall, about: _Judging, index: RuleIndex
+    ) -> Steps[tuple[str, ...]]:
         """What a person should know besides the call itself."""
         entry, arguments = proposed.entry, proposed.arguments
         assert entry is not None and arguments is not None
         notes = []
+        if self.describe is not None and (note := described(self.describe, *_for_operators(call, proposed, about))):
+            notes.append(note)
         if about.at_cap:
             turns = about.memory.auto_approved_turns
             notes.append(f"{turns} turn{'s' if turns != 1 else ''} ran without anybody being asked")
@@ -288,10 +294,20 @@ class TurnJudge:
             notes.append("validating its arguments twice gives different values, so they run as the model wrote them")
         if index.rules and isinstance(about.rules, RuleView) and (void := about.rules.void(entry, arguments.values)):
             notes.append(void)
+        if entry.change:
+            notes.append(show_text(entry.change).text)
         change = yield lambda: self.ledger.change(about.run.id, entry.name)
         if change:
             notes.append(change)
         return tuple(notes)
+
+
+def _for_operators(call: ToolCall, proposed: ProposedCall, about: _Judging) -> tuple[ToolCall, HeuristicContext]:
+    """One call and what surrounds it, as an operator's functions get it: a copy, so that none changes what runs."""
+    entry, arguments, context = proposed.entry, proposed.arguments, about.run.context
+    assert entry is not None and arguments is not None
+    effective = ToolCall(name=call["name"], args=copy_plain(arguments.values), id=call["id"], type="tool_call")
+    return effective, HeuristicContext(entry, context.surface, context.caller, about.messages, about.state)
 
 
 def _save_schemas(record: CallRecord, proposed: ProposedCall, decision: Decision) -> None:

@@ -130,9 +130,10 @@ class ApprovalQueue:
             shown = replace(request, error=error).to_interrupt()
             raw = yield partial(ask, shown)
             try:
-                answer = self._for_this(read_answer(raw), request)
+                given = read_answer(raw, request)
+                answer = self._for_this(given, request)
                 if answer is None:
-                    error = yield from self._for_another(read_answer(raw), request)
+                    error = yield from self._for_another(given, request)
                     continue
                 yield from self._take(call, answer, request)
             except InvalidAnswerError as problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolgate_langchain.approvals.shown import show_arguments, show_text
@@ -11,8 +11,9 @@ from toolgate_langchain.canonical import digest
 from toolgate_langchain.errors import InvalidAnswerError
 
 if TYPE_CHECKING:
-    from toolgate_langchain.approvals.answer import AnswerType
+    from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.rules import Scope
+    from toolgate_langchain.policy.approval_rule import AnswerType
 
 __all__ = [
     "INTERRUPT_REASON",
@@ -110,7 +111,8 @@ class ApprovalRequest:
                     "allowed_decisions": list(self.allowed),
                     "actionName": self.tool_name,
                     "allowedDecisions": list(self.allowed),
-                    "args_schema": None if schema is None else dict(schema),
+                    # Left out where there is none: screens that check the request refuse a null here.
+                    **({} if schema is None else {"args_schema": dict(schema)}),
                 }
             ],
             "message": f"{self.error}\n\n{description}" if self.error else f"Approval needed{place}\n\n{description}",
@@ -136,6 +138,25 @@ class ApprovalRequest:
                 "error": self.error or None,
             },
         }
+
+    def answer_from(self, value: Any) -> ApprovalAnswer:
+        """Read what a screen sent back about this request, which it was shown.
+
+        For screens that cannot send the request's id: whoever calls this vouches for what was shown.
+        Where the answer itself names no request, it carries no memory.
+
+        Args:
+            value: What the screen sent, in any shape that `approvals.screens` knows.
+
+        Raises:
+            InvalidAnswerError: If it means nothing here; show the request again with the message.
+        """
+        from toolgate_langchain.approvals.answer import read_answer
+
+        answer = read_answer(value, self)
+        if answer.request_id is not None:
+            return answer
+        return replace(answer, request_id=self.request_id, remember=None)
 
     @classmethod
     def from_interrupt(cls, value: Any) -> ApprovalRequest:
@@ -170,7 +191,7 @@ class ApprovalRequest:
             warnings=tuple(ours["warnings"]),
             notes=tuple(ours["notes"]),
             agent_path=tuple(ours["agent_path"]),
-            args_schema=None if ours["input_schema"] is not None else review["args_schema"],
+            args_schema=None if ours["input_schema"] is not None else review.get("args_schema"),
             input_schema=ours["input_schema"],
             allowed=tuple(review["allowed_decisions"]),
             hint=ours["hint"],

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from toolgate_langchain.canonical import digest
+from toolgate_langchain.policy.approval_rule import AnswerType
 from toolgate_langchain.policy.context import CallFacts, RunContext
 from toolgate_langchain.vocabulary import Tier, Verdict
 
@@ -66,6 +67,8 @@ class CallRecord:
     tier: Tier | None = None
     memory: Literal["never", "arguments", "tool"] = "never"
 
+    allowed: tuple[AnswerType, ...] | None = None
+    """The answers that its operator allows; `None` where nothing is said of it."""
     args_schema: dict[str, Any] | None = None
     input_schema: dict[str, Any] | None = None
     """The schema of the fields that a person fills in; `None` where no input is asked for."""

@@ -170,6 +170,9 @@ def _named(given: Any, request: ApprovalRequest) -> Any:
     if isinstance(given, Mapping) and list(given) == ["decisions"] and isinstance(given["decisions"], list):
         # The shape of LangChain's own middleware.
         return {"decisions": [_named(one, request) for one in given["decisions"]]}
+    if isinstance(given, list):
+        # The shape of agent-inbox.
+        return [_named(one, request) for one in given]
     if isinstance(given, Mapping) and given.get("request_id") is None and "decisions" not in given:
         return {**given, "request_id": request.request_id}
     # LangGraph takes `None` for "no answer given" and would wait forever.

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import ToolCall
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.described import Describe
     from toolgate_langchain.approvals.ledger import Ledger
     from toolgate_langchain.approvals.queue import AnswerMode
     from toolgate_langchain.hosts.driving import AnswerResult
@@ -68,6 +69,8 @@ class ToolGate:
         ledger: Where answers, grants and the memory of runs are kept.
         answers: `"strict"`: an answer names its request. `"lenient"`, for screens that cannot:
             an answer without an id goes to the pending request and carries no memory.
+        describe: What the operator says of one call, shown to the person beside it: a function of the
+            call and its context (as for a heuristic) that gives a text or `None`.
         on_decision: Called with a `CallOutcome` for every call at its end. What it raises is logged.
         clock: The time, with a time zone.
         new_id: Gives random ids.
@@ -89,12 +92,13 @@ class ToolGate:
         max_requests_per_turn: int = DEFAULT_MAX_REQUESTS,
         ledger: Ledger | None = None,
         answers: AnswerMode = "strict",
+        describe: Describe | None = None,
         on_decision: Observer | None = None,
         clock: Callable[[], datetime] | None = None,
         new_id: Callable[[], str] | None = None,
     ) -> None:
         check_kinds(catalog=catalog, approval_rule=approval_rule, ledger=ledger)
-        check_callables({"on_decision": on_decision, "clock": clock, "new_id": new_id})
+        check_callables({"describe": describe, "on_decision": on_decision, "clock": clock, "new_id": new_id})
         check_lists({"surfaces": surfaces, "argument_policies": argument_policies, "heuristics": heuristics})
         check_caps({"max_auto_approvals": max_auto_approvals, "max_requests_per_turn": max_requests_per_turn})
         self.catalog = catalog if catalog is not None else ToolCatalog()
@@ -117,6 +121,7 @@ class ToolGate:
             max_requests=max_requests_per_turn,
             clock=clock or (lambda: datetime.now(UTC)),
             new_id=new_id or (lambda: secrets.token_hex(16)),
+            describe=describe,
         )
 
     # --- what may take part -------------------------------------------------------------------
@@ -260,11 +265,16 @@ class ToolGate:
 
     # --- hosts --------------------------------------------------------------------------------
 
-    def around(self, others: Sequence[AgentMiddleware[Any, Any]], **options: Any) -> list[AgentMiddleware[Any, Any]]:
+    def around(
+        self, others: Sequence[AgentMiddleware[Any, Any]] = (), **options: Any
+    ) -> list[AgentMiddleware[Any, Any]]:
         """Put the gate around other middleware: judge and ask outermost, enforce innermost.
 
         What others rewrite, retry or cache is then judged as it will run, and nothing changes a
-        call after the last check.
+        call after the last check. It is also the form that costs least: where none of the others
+        has a hook after the model or at the agent's end, only turns that need a person take a step
+        more. The list must then be the agent's whole middleware; such a hook beside it fails the
+        run at its start.
 
         Args:
             others: The other middleware, in their order.
@@ -274,10 +284,9 @@ class ToolGate:
             The list for `create_agent(middleware=...)`.
         """
         with needs_extra("ToolGate.around", "agents"):
-            from toolgate_langchain.hosts.middleware import pair
+            from toolgate_langchain.hosts.around import place_around
 
-        outer, inner = pair(self, **options)
-        return [outer, *others, inner]
+        return place_around(self, others, **options)
 
     def answer(self, agent: Any, config: Mapping[str, Any], answer: ApprovalAnswer | Mapping[str, Any]) -> AnswerResult:
         """Answer one pending request of an agent and let the run go on.

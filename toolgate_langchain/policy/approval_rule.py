@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pydantic import Field, Strict
 from pydantic.dataclasses import dataclass
 
 from toolgate_langchain.catalog.profile import STRICT
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.policy.surface import Surface
     from toolgate_langchain.vocabulary import Tier
 
-__all__ = ["ApprovalNeed", "ApprovalRule"]
+__all__ = ["AnswerType", "ApprovalNeed", "ApprovalRule"]
+
+AnswerType = Literal["approve", "edit", "reject", "respond"]
+"""What a person may say to a request."""
 
 
 class ApprovalNeed:
@@ -42,9 +46,14 @@ class ApprovalRule:
     Args:
         undeclared_remote: What holds for a remote tool that its operator did not declare:
             `"unclassified"` judges it as an unclassified tool; `"exempt"` lets it run unasked.
+        asks: Tools, by name, that need a person on every surface, as those with the explicit marker
+            do, each with the answers that a person may give. Any other answer is asked again.
     """
 
     undeclared_remote: Literal["unclassified", "exempt"] = "unclassified"
+    asks: Mapping[str, Annotated[tuple[AnswerType, ...], Strict(False), Field(min_length=1)]] = field(
+        default_factory=dict
+    )
 
     def need(
         self,
@@ -68,6 +77,8 @@ class ApprovalRule:
             return ApprovalNeed(needed=True, reason="a person fills in its input", typed_input=True)
         if profile.requires_approval:
             return ApprovalNeed(needed=True, reason="it is marked as requiring approval")
+        if entry.name in self.asks:
+            return ApprovalNeed(needed=True, reason="its operator wants to be asked about it")
         if profile.approval_when is not None:
             if arguments is None:
                 return ApprovalNeed(needed=True, reason="whether it needs approval depends on its arguments")
