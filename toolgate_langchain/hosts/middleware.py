@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, Self, TypeVar
 
 from langchain.agents.middleware.types import (
@@ -25,6 +25,7 @@ from toolgate_langchain.hosts.runs import AgentRuns, Setting
 from toolgate_langchain.hosts.turns import Turns
 
 if TYPE_CHECKING:
+    from langchain.agents.middleware import InterruptOnConfig
     from langchain_core.messages import ToolMessage
     from langchain_core.tools import BaseTool
     from langgraph.runtime import Runtime
@@ -207,6 +208,46 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> Coroutine[Any, Any, ToolMessage | Command[Any]]:
         """As `wrap_tool_call`, for asynchronous runs."""
         return arun_steps(self._enforcement.tool_steps(request, handler))
+
+    # --- LangChain's own configuration --------------------------------------------------------
+
+    @classmethod
+    def from_interrupt_on(cls, interrupt_on: Mapping[str, bool | InterruptOnConfig], **options: Any) -> Self:
+        """The gate for a configuration of LangChain's `HumanInTheLoopMiddleware`.
+
+        `True` and an `InterruptOnConfig` keep their meaning: the tool is asked about, the answers are
+        those that are allowed (the request says which), `when` decides which calls are asked about, and
+        `False` auto-approves. What a person says reaches the model in words of this package.
+
+        Deliberately stricter:
+
+        - A tool that is not listed is not auto-approved: it is judged as by default, by its tier.
+        - `False` lifts no `requires_approval` and no `approval_when` of the tool's own profile, and no
+          declaration of its server's record.
+        - `False`, and a `when` that says `False`, count as auto-approved: after 40 such turns in a row
+          (`max_auto_approvals`) a person is asked. A tier on the tool needs no approval and no count.
+        - `when` releases a call with exactly `False`; `None` or `0` do not. It is asked once, before the
+          model's message is in the state, with the arguments as they will run, and never on a resume.
+        - A `description` is shown beside the call, never in its place, with hidden characters visible.
+        - Calls are asked about one at a time, and an answer names its request; `answers="lenient"` takes
+          those of screens that cannot. An answer that is not allowed is asked again and raises nothing.
+        - An edit stays with its tool and its schema, and is judged like a new call.
+        - A rejected call that is proposed again in the run is refused without asking.
+        - On an unattended surface nothing waits: what would be asked about is refused.
+        - A misspelt key of the configuration is an error.
+
+        Args:
+            interrupt_on: Tools by name: a bool, or `allowed_decisions` with `description` and `when`
+                (`args_schema` is taken and not used, as there).
+            **options: What `ToolGate` and this class take, except `gate` and `describe`.
+
+        Raises:
+            ConfigurationError: (a `ValueError`) naming the tool, what was given and what is allowed.
+        """
+        from toolgate_langchain.hosts.interrupt_on import gate_for
+
+        gate, where = gate_for(interrupt_on, options)
+        return cls(gate, **where)
 
 
 class _NeverAsks(ToolGateMiddleware):
