@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.catalog.catalog import ToolCatalog
     from toolgate_langchain.catalog.profile import ToolProfile, tool_profile
     from toolgate_langchain.catalog.remote import Declaration, RemoteServer
+    from toolgate_langchain.catalog.wellknown import well_known_profiles
     from toolgate_langchain.hosts.driving import adrive, drive, pending_requests
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.hosts.middleware import ToolGateMiddleware
@@ -57,6 +58,7 @@ __all__ = [
     "drive",
     "pending_requests",
     "tool_profile",
+    "well_known_profiles",
 ]
 
 _WHERE = {
@@ -88,6 +90,7 @@ _WHERE = {
     "drive": "hosts.driving",
     "pending_requests": "hosts.driving",
     "tool_profile": "catalog.profile",
+    "well_known_profiles": "catalog.wellknown",
 }
 
 _EXTRAS = {"langchain": "agents", "langgraph": "agents", "rich": "console"}

@@ -128,7 +128,7 @@ class ToolCatalog(Switches):
         Args:
             tool: The tool, or a function as `create_agent` takes it.
             profile: What it is; `None` takes the profile that the tool carries, then the one of a
-                well-known harmless tool, then unclassified.
+                well-known tool (docs/well-known-tools.md), then unclassified.
 
         Raises:
             CatalogError: If the name is taken or empty, or the schema cannot be checked.
