@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 
 from tests.support import Chat, Recorder, call, chat, says
-from toolgate_langchain import ApprovalAnswer, ApprovalRequest, Remember, Tier, ToolGate, ToolProfile, drive
+from toolgate_langchain import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    ApprovalRule,
+    Remember,
+    Tier,
+    ToolGate,
+    ToolProfile,
+    drive,
+)
 from toolgate_langchain.approvals.answer import read_answer
 from toolgate_langchain.errors import InvalidAnswerError
 
@@ -191,6 +200,49 @@ class TestAnAnswerWithoutAnId:
         assert talk.gate.answer(talk.agent, talk.config, answer).status == "accepted"
         assert talk.gate.answer(talk.agent, talk.config, answer).status == "already_answered"
         assert (ran.count("send"), talk.request.tool_call_id) == (1, "t")
+
+
+class TestAnAnswerThatNamesItsRequest:
+    @pytest.mark.parametrize(
+        "shape",
+        [
+            lambda named: [{"type": "accept", **named}],
+            lambda named: {"decisions": [{"type": "approve", "args": None, **named}]},
+            lambda named: {"approved": True, **named},
+        ],
+    )
+    def test_goes_through_a_strict_gate_in_any_shape(self, ran: Recorder, shape: Any) -> None:
+        for through_the_gate in (True, False):
+            talk = start(Recorder() if through_the_gate else ran)
+            answer = shape({"request_id": talk.request.request_id})
+            if through_the_gate:
+                assert talk.gate.answer(talk.agent, talk.config, answer).status == "accepted"
+            else:
+                talk.resume(answer)
+            assert talk.request.tool_call_id == "t"
+        assert ran.count("send") == 1
+
+    def test_that_waits_no_more_does_not_reach_the_next_one(self, ran: Recorder) -> None:
+        talk = start(ran)
+        double = {"approved": True, "request_id": talk.request.request_id}
+        talk.resume(double)
+        talk.resume(double)
+        assert "is not pending" in talk.request.error
+        assert (talk.request.tool_call_id, ran.count("send")) == ("t", 1)
+
+
+@pytest.mark.parametrize("sent", [[{"type": "ignore", "args": None}], {"__agui_cancelled__": True}], ids=repr)
+def test_a_no_where_the_operator_allows_none_releases_nothing_either(ran: Recorder, sent: Any) -> None:
+    send = ran.tool("send", ToolProfile(tier=Tier.CONSEQUENTIAL))
+    gate = ToolGate(answers="lenient", approval_rule=ApprovalRule(asks={"send": ("approve", "respond")}))
+    talk = chat([says(call("send", "s"))], [send], gate=gate)
+    talk.say()
+    talk.resume(sent)
+    assert "possible: approve, respond" in talk.request.error
+    talk.resume(sent)
+    talk.resume(sent)
+    assert (talk.requests, ran.runs) == ([], [])
+    assert "was not executed" in talk.result("s")
 
 
 @pytest.mark.parametrize("sent", [sent for sent, meant in UNDERSTOOD if meant.type == "approve"], ids=repr)
