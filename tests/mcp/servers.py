@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
-from langchain_mcp_adapters.client import MultiServerMCPClient
+
+if TYPE_CHECKING:
+    from langchain_mcp_adapters.client import MultiServerMCPClient
 
 __all__ = ["Servers", "started", "tool"]
 
@@ -66,6 +68,8 @@ class Servers:
 
     def client(self, *names: str, connections: Mapping[str, Any] | None = None, **more: Any) -> MultiServerMCPClient:
         """A client of these servers over HTTP, or of the connections given."""
+        from langchain_mcp_adapters.client import MultiServerMCPClient
+
         given: dict[str, Any] = {name: self.http(name) for name in names} if connections is None else dict(connections)
         return MultiServerMCPClient(given, **more)
 

@@ -41,7 +41,7 @@ def annotations_of(metadata: Mapping[str, Any] | None) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for place in _places(metadata or {}):
         for name, other in _NAMES.items():
-            for key in (name, other):
+            for key in dict.fromkeys((name, other)):
                 if place.get(key) is not None:
                     found.setdefault(name, []).append(place[key])
     return found
