@@ -6,12 +6,13 @@ it takes, and what it did is read from the disk and from the sockets that were o
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import sqlite3
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -21,6 +22,7 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -71,6 +73,8 @@ def hostile_texts(address: str) -> list[str]:
         "touch hacked",
         "$(touch hacked); `touch hacked` | tee hacked",
         "t",
+        "'; touch hacked; '",
+        '"; touch hacked; "',
         "t; DROP TABLE t",
         "INSERT INTO t DEFAULT VALUES",
         "**/*; DELETE FROM t",
@@ -79,11 +83,10 @@ def hostile_texts(address: str) -> list[str]:
     ]
 
 
-def hostile_arguments(tool: BaseTool, address: str) -> list[dict[str, Any]]:
-    """Every combination of hostile texts for what a tool requires, and each alone for what it does not."""
+def hostile_arguments(tool: BaseTool, texts: list[str]) -> list[dict[str, Any]]:
+    """Every combination of texts for what a tool requires, and each alone for what it does not."""
     schema = convert_to_openai_tool(tool)["function"]["parameters"]
     properties, required = schema.get("properties", {}), schema.get("required", [])
-    texts = hostile_texts(address)
     offered = {name: _values(name, spec, texts) for name, spec in properties.items()}
     needed = [{**dict(zip(required, values, strict=True))} for values in _some(offered, required)]
     optional = [
@@ -139,6 +142,9 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 sys.addaudithook(_hear)  # cannot be taken away again, so it is there once and mostly deaf
 
 
+LONG: RunnableConfig = {"recursion_limit": 10_000}
+
+
 class Watching(AgentMiddleware[Any, Any]):
     """Looks at the folder after every call, and lets no call end the run."""
 
@@ -149,35 +155,66 @@ class Watching(AgentMiddleware[Any, Any]):
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
         _connects.append(self.traces.connected)
         try:
-            result = handler(request)
+            return handler(request)
         except Exception as error:
-            result = ToolMessage(f"Error: {error}", tool_call_id=request.tool_call["id"], status="error")
+            return failed(request, error)
         finally:
-            _connects.pop()
+            self.look()
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        _connects.append(self.traces.connected)
+        try:
+            return await handler(request)
+        except Exception as error:
+            return failed(request, error)
+        finally:
+            self.look()
+
+    def look(self) -> None:
+        """Note what the call that just ended left behind."""
+        _connects.pop()
         after = everything_below(self.folder)
         self.traces.changed |= {
             path for path in {*self.before, *after} if self.before.get(path, b"-") != after.get(path, b"-")
         }
-        return result
 
 
-def run_hostile(tool: BaseTool, middleware: Sequence[AgentMiddleware[Any, Any]], root: Path, address: str) -> Traces:
+def failed(request: ToolCallRequest, error: Exception) -> ToolMessage:
+    """The result of a call that raised."""
+    return ToolMessage(f"Error: {error}", tool_call_id=request.tool_call["id"], status="error")
+
+
+def run_hostile(
+    tool: BaseTool,
+    middleware: Sequence[AgentMiddleware[Any, Any]],
+    root: Path,
+    texts: list[str],
+    *,
+    always: Mapping[str, Any] | None = None,
+    asynchronous: bool = False,
+) -> Traces:
     """Let an agent without a gate call one tool with all hostile arguments, one after the other.
 
     Args:
         tool: One of the tools that the middleware brings, or any other.
         middleware: What the agent has; empty for a tool that is given to the agent itself.
         root: The folder that the tool works on; its parent is watched too.
-        address: Where a server listens.
+        texts: What to give it for every text that it takes.
+        always: Arguments of every call that does not have them.
+        asynchronous: Whether the agent is driven by `ainvoke`.
     """
-    calls = [call(tool.name, **arguments) for arguments in hostile_arguments(tool, address)]
+    given_always = dict(always or {})
+    calls = [call(tool.name, **{**given_always, **arguments}) for arguments in hostile_arguments(tool, texts)]
     watching = Watching(root.parent)
     given = [] if middleware else [tool]
     model = ScriptedModel(script=[says(one) for one in calls])
     agent = create_agent(model, given, middleware=[*middleware, watching])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The shell tool has no safeguards by default", UserWarning)
-        state = agent.invoke({"messages": [HumanMessage("go")]}, {"recursion_limit": 10_000})
+        start: Any = {"messages": [HumanMessage("go")]}
+        state = asyncio.run(agent.ainvoke(start, LONG)) if asynchronous else agent.invoke(start, LONG)
     watching.traces.results = [str(message.content) for message in state["messages"] if message.type == "tool"]
     assert len(watching.traces.results) == len(calls)
     return watching.traces

@@ -13,6 +13,8 @@ from typing import Any
 
 from deepagents import create_deep_agent
 from deepagents.backends import LocalShellBackend
+from deepagents.backends.protocol import ExecuteResponse, FileDownloadResponse, FileUploadResponse
+from deepagents.backends.sandbox import BaseSandbox
 from deepagents.middleware.summarization import create_summarization_tool_middleware
 from langchain.agents.middleware import FilesystemFileSearchMiddleware, ShellToolMiddleware, TodoListMiddleware
 from langchain.agents.middleware.todo import write_todos
@@ -38,6 +40,31 @@ class Bash:
         """Run commands one after the other."""
         text = commands if isinstance(commands, str) else "\n".join(commands)
         return subprocess.run(["bash", "-c", text], cwd=self.root, capture_output=True, text=True, check=False).stdout
+
+
+class CommandSandbox(BaseSandbox):
+    """A sandbox without walls: it does everything by commands, as sandboxes do, on this machine."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def id(self) -> str:
+        return str(self.root)
+
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=self.root, capture_output=True, text=True, check=False, timeout=timeout
+        )
+        return ExecuteResponse(output=done.stdout + done.stderr, exit_code=done.returncode)
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        for path, content in files:
+            Path(path).write_bytes(content)
+        return [FileUploadResponse(path=path) for path, _ in files]
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        return [FileDownloadResponse(path=path, content=Path(path).read_bytes()) for path in paths]
 
 
 def langchain_tools(root: Path) -> list[BaseTool]:

@@ -18,8 +18,8 @@ from langchain.agents.middleware import (
 )
 from langchain_core.tools import BaseTool
 
-from tests.wellknown.running import Traces, furnish, listening, run_hostile
-from tests.wellknown.shipped import file_tools, requests_tools, shell_tools, sql_tools
+from tests.wellknown.running import Traces, furnish, hostile_texts, listening, run_hostile
+from tests.wellknown.shipped import CommandSandbox, file_tools, requests_tools, shell_tools, sql_tools
 from toolgate_langchain import Tier
 from toolgate_langchain.catalog.wellknown import WELL_KNOWN_TOOLS, recognise
 
@@ -72,19 +72,35 @@ RUN = sorted(
 )
 
 
+OWN_ASYNC_CODE = {
+    (package, name) for package, name in RUN if package == "deepagents" or name.startswith("requests_")
+} | {
+    ("langchain", "write_todos"),
+    ("langchain-community", "sql_db_query_checker"),
+}
+"""For all others LangChain runs the same function in a thread."""
+
+CASES = [(*tool, False) for tool in RUN] + [(*tool, True) for tool in sorted(OWN_ASYNC_CODE)]
+
+
 @pytest.mark.parametrize(
-    ("package", "name"),
-    [pytest.param(*tool, id="-".join(tool), marks=PIPES_STAY_OPEN.get(tool, ())) for tool in RUN],
+    ("package", "name", "asynchronous"),
+    [
+        pytest.param(
+            *case, id="-".join([*case[:2], "async" if case[2] else "sync"]), marks=PIPES_STAY_OPEN.get(case[:2], ())
+        )
+        for case in CASES
+    ],
 )
 def test_a_tool_that_leaves_traces_is_not_read_only_and_one_that_leaves_none_is(
-    package: str, name: str, tmp_path: Path
+    package: str, name: str, tmp_path: Path, asynchronous: bool
 ) -> None:
     root = furnish(tmp_path / "watched" / "root")
     ((tool, middleware),) = [(t, m) for p, t, m in every_tool_that_can_run(root) if (p, t.name) == (package, name)]
     known = recognise(tool)
     assert known is not None and known is entries(package)[name]
     with listening() as (address, heard):
-        traces = run_hostile(tool, middleware, root, address)
+        traces = run_hostile(tool, middleware, root, hostile_texts(address), asynchronous=asynchronous)
     left_traces = bool(traces.changed or traces.connected)
     assert left_traces == known.profile.effective_tier.changes_state, (traces.changed, traces.connected)
     assert bool(heard) == bool(traces.connected)
@@ -92,6 +108,17 @@ def test_a_tool_that_leaves_traces_is_not_read_only_and_one_that_leaves_none_is(
         assert traces.connected == set()
     if known.profile.tier is Tier.READ_ONLY:
         assert did_something(traces), "the arguments never got as far as the tool's own work"
+
+
+@pytest.mark.parametrize("name", ["ls", "read_file", "glob", "grep"])
+def test_what_reads_a_sandbox_by_commands_runs_no_command_of_the_models(name: str, tmp_path: Path) -> None:
+    root = furnish(tmp_path / "watched" / "root")
+    middleware = FilesystemMiddleware(backend=CommandSandbox(root))
+    (tool,) = [tool for tool in middleware.tools if tool.name == name]
+    texts = [str(root), str(root / "a.txt"), *hostile_texts("http://127.0.0.1:9")]
+    traces = run_hostile(tool, [middleware], root, texts, always={"path": str(root)} if name != "read_file" else None)
+    assert (traces.changed, traces.connected) == (set(), set())
+    assert did_something(traces)
 
 
 def did_something(traces: Traces) -> bool:

@@ -166,6 +166,17 @@ def test_a_profile_that_the_tool_carries_or_that_is_given_goes_first(grep: Struc
     assert entry is not None and entry.profile is given
 
 
+def test_a_look_alike_does_not_take_over_the_profile_of_a_registered_well_known_tool(tmp_path: Path) -> None:
+    class Alike(type(reader(tmp_path))):  # type: ignore[misc]
+        """Has the definition of its base class."""
+
+    catalog = ToolCatalog.from_tools([reader(tmp_path)])
+    assert catalog.meet(reader(tmp_path)).tier is Tier.READ_ONLY
+    assert catalog.meet(Alike(root_dir=str(tmp_path))).tier is None
+    by_hand = ToolCatalog.from_tools([reader(tmp_path)], profiles={"read_file": ToolProfile(tier=Tier.READ_ONLY)})
+    assert by_hand.meet(Alike(root_dir=str(tmp_path))).tier is Tier.READ_ONLY
+
+
 def test_shells_are_never_remembered_as_a_tool() -> None:
     tools = {(package, tool.name): tool.profile for package, tools in WELL_KNOWN_TOOLS.items() for tool in tools}
     shells = [("langchain", "shell"), ("langchain-community", "terminal"), ("deepagents", "execute")]

@@ -49,11 +49,20 @@ def met_entry(
             withheld=withheld,
         )
     met = CatalogEntry(tool.name, profile, tool=tool, server=server, pinned=pinned)
-    if known.tool is not None and met.fingerprint == known.fingerprint:
+    if known.tool is not None and met.fingerprint == known.fingerprint and not _loses_its_code(known, tool):
         return met
     # The registered classification was made for something else, and so were rules and declarations.
     listed = None if server is None else known.definition
     return CatalogEntry(tool.name, profile.without_tier(), tool=tool, server=server, pinned=pinned, listed=listed)
+
+
+def _loses_its_code(known: CatalogEntry, tool: BaseTool) -> bool:
+    """Whether the profile was given to the registered tool's code, and this tool runs another one.
+
+    Two tools can have one definition; what was written down about a well-known one holds for it alone.
+    """
+    recognised = known.tool is not None and well_known_profile(known.tool) is known.profile
+    return recognised and well_known_profile(tool) is not known.profile
 
 
 def own_profile(tool: BaseTool, given: ToolProfile | None) -> ToolProfile:
