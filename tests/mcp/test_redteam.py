@@ -10,7 +10,17 @@ from langchain_core.tools import tool as make_tool
 from tests.mcp.servers import Servers, tool
 from tests.mcp.support import talk
 from tests.support import call, says
-from toolgate_langchain import RemoteServer, Surface, Tier, ToolCatalog, ToolGate, ToolProfile, Verdict, tool_profile
+from toolgate_langchain import (
+    ApprovalRule,
+    RemoteServer,
+    Surface,
+    Tier,
+    ToolCatalog,
+    ToolGate,
+    ToolProfile,
+    Verdict,
+    tool_profile,
+)
 
 READ = ToolProfile(tier=Tier.READ_ONLY)
 FRIENDLY = {"tier": "read_only", "requires_approval": False, "idempotent": True}
@@ -119,6 +129,26 @@ class TestADefinitionChangesAfterDontAskAgain:
             assert "void, because the tool's definition changed" in text and 'was "Reads.", is "Deletes."' in text
         else:
             assert a.requests == []
+
+    @pytest.mark.parametrize("rule", [ApprovalRule(), ApprovalRule("exempt")], ids=["default", "exempt"])
+    @pytest.mark.parametrize("declared", [True, False])
+    def test_a_change_sheds_no_declaration(self, servers: Servers, declared: bool, rule: ApprovalRule) -> None:
+        """Not even where undeclared tools are exempt."""
+        servers.lists("files", tool("act", "Reads."), tool("other", "Reads."))
+        record = RemoteServer("files", declarations={"act": declared})
+        catalog = ToolCatalog.from_mcp(servers.client("files"), [record])
+        gate = ToolGate(catalog, [Surface("chat")], approval_rule=rule)
+
+        def runs(name: str) -> bool:
+            before = len(servers.calls("files"))
+            talk([says(call(name, "a"))], catalog, gate=gate).say()
+            return len(servers.calls("files")) > before
+
+        assert runs("act") is not declared
+        servers.lists("files", tool("act", "Deletes."), tool("other", "Reads."))
+        catalog.add_mcp(servers.client("files"), [record])
+        assert not runs("act")
+        assert runs("other") is (rule.undeclared_remote == "exempt")
 
 
 class TestNamesThatCollide:

@@ -293,7 +293,7 @@ def _needs_person(question: Question) -> bool:
         declared = _declared(tool)
         if declared is not None:
             return declared
-        if question.undeclared_remote == "exempt":
+        if question.undeclared_remote == "exempt" and _record(tool.server, tool.name) is None:
             return False
         return _of_surface(question.surface, None) is not Verdict.ALLOW
     return _of_surface(question.surface, tier_of(tool)) is not Verdict.ALLOW
@@ -315,9 +315,12 @@ def _declared(tool: Definition) -> bool | None:
     """The operator's word about a remote tool, as long as it is about the tool as it is now."""
     assert tool.server is not None
     record = _record(tool.server, tool.name)
-    if record is None or not as_looked_at(tool.server, tool.name, tool.fingerprint, tool.first_registered):
+    if record is None:
         return None
-    return record if isinstance(record, bool) else record.requires_approval
+    needed = record if isinstance(record, bool) else record.requires_approval
+    # A restriction stays whatever becomes of the tool.
+    known = as_looked_at(tool.server, tool.name, tool.fingerprint, tool.first_registered)
+    return needed if needed or known else None
 
 
 def as_looked_at(server: RemoteServer, name: str, fingerprint: str, first_registered: str) -> bool:

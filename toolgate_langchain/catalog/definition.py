@@ -102,15 +102,28 @@ def _properties(schema: Any) -> Mapping[str, Any]:
 
 
 def _rest(schema: Any) -> Any:
-    return {key: item for key, item in schema.items() if key != "properties"} if isinstance(schema, Mapping) else schema
+    if not isinstance(schema, Mapping):
+        return schema
+    return {key: item for key, item in schema.items() if key != "properties" or not isinstance(item, Mapping)}
 
 
 def _pair(before: Any, after: Any) -> str:
     """Both versions from shortly before their first difference, so that a late change is seen."""
     was, now = _text(before), _text(after)
-    same = next((i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), min(len(was), len(now)))
-    start = max(same - _BEFORE, 0)
+    start = max(_same(was, now) - _BEFORE, 0)
     return f"{_cut(was, start)}, is {_cut(now, start)}"
+
+
+def _same(one: str, other: str) -> int:
+    """How many characters two texts begin with alike; by halves, because a server may send millions."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _cut(text: str, start: int = 0) -> str:

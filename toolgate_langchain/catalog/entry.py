@@ -124,9 +124,14 @@ class CatalogEntry:
 
     @property
     def declared(self) -> bool | None:
-        """The operator's declaration where it holds for this definition, else `None`."""
+        """The operator's declaration where it holds for this definition, else `None`.
+
+        That a person is needed holds for every definition: a server must not shed it by a change.
+        """
         declaration = None if self.server is None else self.server.declaration(self.name)
-        return declaration.requires_approval if declaration is not None and self.as_looked_at else None
+        if declaration is None or not (declaration.requires_approval or self.as_looked_at):
+            return None
+        return declaration.requires_approval
 
     @cached_property
     def change(self) -> str:

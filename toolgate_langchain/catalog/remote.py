@@ -29,7 +29,8 @@ class Declaration:
 
     fingerprint: str | None = None
     """The definition that was looked at. `None` pins the definition seen when the server's tools
-    are first registered; after it changes, the tool counts as undeclared."""
+    are first registered. After it changes, a tool that was declared to need nobody counts as
+    undeclared, and is not exempt where undeclared tools are."""
 
 
 @dataclass(frozen=True, config=STRICT)

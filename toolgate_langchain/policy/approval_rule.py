@@ -91,7 +91,7 @@ class ApprovalRule:
             if declared is not None:
                 said = "requires" if declared else "does not require"
                 return ApprovalNeed(needed=declared, reason=f"its operator declared that it {said} approval")
-            if self.undeclared_remote == "exempt":
+            if self.undeclared_remote == "exempt" and entry.server.declaration(entry.name) is None:
                 return ApprovalNeed(needed=False, reason="it is remote and undeclared, which is exempt here")
             answer = surface.answer(None)
             return ApprovalNeed(
