@@ -14,7 +14,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import PrivateAttr
 
+from benchmarks.measure import Moment
 from toolgate_langchain import Tier, ToolCatalog, ToolGate, ToolGateMiddleware, tool_profile
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ __all__ = [
     "ASKABLE",
     "CLOSED",
     "GATE",
+    "IN_ANY_LIST",
     "LANGCHAIN",
     "NO_GATE",
     "TURNS",
@@ -40,8 +43,10 @@ TURNS = 20
 
 NO_GATE = "no gate"
 LANGCHAIN = "HumanInTheLoopMiddleware"
-GATE = "ToolGateMiddleware"
-CLOSED = "ToolGateMiddleware, nothing can be asked"
+GATE = "gate.around()"
+CLOSED = "the gate, nothing can be asked"
+IN_ANY_LIST = "ToolGateMiddleware in any list"
+"""The form that asks after every turn of the model, for lists that `gate.around` does not know."""
 
 ASKABLE = ("send_email", "delete_email", "share_file")
 
@@ -50,8 +55,17 @@ class BriefModel(BaseChatModel):
     """Calls one tool, turn after turn, and is done. Every other call leaves a default to validation."""
 
     turns: int = TURNS
+    _called: list[Moment] = PrivateAttr(default_factory=list)
     asked: bool = False
     """Whether it calls the tool that a person is asked about."""
+
+    def forget(self) -> None:
+        """Forget when it was called."""
+        self._called.clear()
+
+    def turns_took(self) -> Moment:
+        """The time from its first call to its last: all turns, and nothing that happens once a run."""
+        return self._called[-1] - self._called[0]
 
     @property
     def _llm_type(self) -> str:
@@ -61,6 +75,7 @@ class BriefModel(BaseChatModel):
         return self
 
     def _reply(self, messages: list[BaseMessage]) -> ChatResult:
+        self._called.append(Moment.now())
         # Only the results after the user's last words count, so that a thread can go on.
         turn = 0
         for message in reversed(messages):
@@ -155,6 +170,8 @@ def make_agent(
     if variant == LANGCHAIN:
         middleware = [HumanInTheLoopMiddleware(interrupt_on=dict.fromkeys(ASKABLE, True))]
     elif variant == GATE:
+        middleware = (gate or ToolGate()).around()
+    elif variant == IN_ANY_LIST:
         middleware = [ToolGateMiddleware(gate or ToolGate())]
     elif variant == CLOSED:
         middleware = [ToolGateMiddleware(ToolGate(catalog=ToolCatalog.from_tools(tools, closed=True)))]

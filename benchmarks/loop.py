@@ -1,7 +1,8 @@
 """What the gate costs in the loop of `create_agent`, per turn.
 
-A turn is one model call and one tool call. Timed is a whole run of `TURNS` turns on a thread of its
-own, from the user's message to the model's last reply, what happens once a run included.
+A turn is one model call and one tool call, with all that the loop does for them. A run of `TURNS`
+turns on a thread of its own is timed from its first model call to its last. Beside it stands the
+whole run, from the user's message to the model's last reply, with what happens once a run.
 """
 
 from __future__ import annotations
@@ -17,8 +18,18 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from benchmarks.agents import CLOSED, GATE, LANGCHAIN, NO_GATE, TURNS, make_agent, question
-from benchmarks.measure import Timings, compare, compare_async
+from benchmarks.agents import (
+    CLOSED,
+    GATE,
+    IN_ANY_LIST,
+    LANGCHAIN,
+    NO_GATE,
+    TURNS,
+    BriefModel,
+    make_agent,
+    question,
+)
+from benchmarks.measure import Moment, Timings, compare, compare_async, whole_of
 from benchmarks.table import Row
 
 if TYPE_CHECKING:
@@ -51,12 +62,15 @@ def measure_loop(checkpointer: str, *, rounds: int) -> Iterator[Row]:
             if name in timings.wall:
                 most = bound.get(kind) if checkpointer == IN_MEMORY else None
                 yield _row(f"loop, {kind}, {checkpointer}", timings, name, base, most)
+                yield _row(f"loop, {kind}, {checkpointer}", timings, whole_of(name), whole_of(base), None)
 
 
 _COMPARED: Final[tuple[tuple[str, str, dict[str, float]], ...]] = (
     (LANGCHAIN, NO_GATE, {}),
     (GATE, NO_GATE, {"sync": 1.20, "async": 1.20}),
     (GATE, LANGCHAIN, {"sync": 1.05, "async": 1.00}),
+    (IN_ANY_LIST, NO_GATE, {}),
+    (IN_ANY_LIST, LANGCHAIN, {}),
     (CLOSED, NO_GATE_READING, {"sync": 1.08, "async": 1.08}),
 )
 """What is held against what, with the most that the ratio may be."""
@@ -76,14 +90,34 @@ def _row(section: str, timings: Timings, name: str, base: str, most: float | Non
     )
 
 
-def _agents(savers: Callable[[], Any]) -> dict[str, Any]:
+class _Subject:
+    """One agent that is timed."""
+
+    def __init__(self, variant: str, saver: Any, *, askable: bool = True) -> None:
+        self._model = BriefModel()
+        self._agent = make_agent(variant, saver, askable=askable, model=self._model)
+
+    def run(self) -> Moment:
+        """Run it on a new thread; what its turns took."""
+        self._model.forget()
+        self._agent.invoke(question(), _config())
+        return self._model.turns_took()
+
+    async def arun(self) -> Moment:
+        """As `run`, asynchronously."""
+        self._model.forget()
+        await self._agent.ainvoke(question(), _config())
+        return self._model.turns_took()
+
+
+def _subjects(savers: Callable[[], Any]) -> dict[str, _Subject]:
+    subjects = {variant: _Subject(variant, savers()) for variant in (NO_GATE, LANGCHAIN)}
     # An attended agent that can ask refuses to run where no question could be kept.
-    agents = {NO_GATE: make_agent(NO_GATE, savers()), LANGCHAIN: make_agent(LANGCHAIN, savers())}
     if savers() is not None:
-        agents[GATE] = make_agent(GATE, savers())
-    agents[NO_GATE_READING] = make_agent(NO_GATE, savers(), askable=False)
-    agents[CLOSED] = make_agent(CLOSED, savers(), askable=False)
-    return agents
+        subjects |= {variant: _Subject(variant, savers()) for variant in (GATE, IN_ANY_LIST)}
+    subjects[NO_GATE_READING] = _Subject(NO_GATE, savers(), askable=False)
+    subjects[CLOSED] = _Subject(CLOSED, savers(), askable=False)
+    return subjects
 
 
 def _config() -> dict[str, Any]:
@@ -92,22 +126,15 @@ def _config() -> dict[str, Any]:
 
 def _sync(checkpointer: str, rounds: int) -> Timings:
     with _savers(checkpointer) as (make, forget):
-        agents = _agents(make)
-
-        def run(agent: Any) -> Callable[[], object]:
-            return lambda: agent.invoke(question(), _config())
-
-        return compare({name: run(agent) for name, agent in agents.items()}, rounds=rounds, between=forget)
+        subjects = _subjects(make)
+        return compare({name: subject.run for name, subject in subjects.items()}, rounds=rounds, between=forget)
 
 
 async def _async(checkpointer: str, rounds: int) -> Timings:
     async with _async_savers(checkpointer) as (make, forget):
-        agents = _agents(make)
-
-        def run(agent: Any) -> Callable[[], Any]:
-            return lambda: agent.ainvoke(question(), _config())
-
-        return await compare_async({name: run(agent) for name, agent in agents.items()}, rounds=rounds, between=forget)
+        subjects = _subjects(make)
+        runs = {name: subject.arun for name, subject in subjects.items()}
+        return await compare_async(runs, rounds=rounds, between=forget)
 
 
 @contextmanager

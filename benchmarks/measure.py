@@ -17,7 +17,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-__all__ = ["Timings", "compare", "compare_async", "quartiles"]
+__all__ = ["Moment", "Timings", "compare", "compare_async", "quartiles", "whole_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point of time, or the time between two, in seconds: on the wall and on this process's CPU."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def now(cls) -> Moment:
+        """The time now."""
+        return cls(time.perf_counter(), time.process_time())
+
+    def __sub__(self, other: Moment) -> Moment:
+        return Moment(self.wall - other.wall, self.cpu - other.cpu)
+
+
+def whole_of(name: str) -> str:
+    """The name under which the whole of a thing is kept that times a part of itself."""
+    return f"{name}, the whole run"
 
 
 @dataclass
@@ -43,10 +64,12 @@ class Timings:
         """The ratio of the best rounds, which neighbours on the machine disturb least."""
         return min(self.wall[name]) / min(self.wall[base])
 
-    def note(self, name: str, wall: float, cpu: float) -> None:
-        """Keep one round of one thing."""
-        self.wall.setdefault(name, []).append(wall)
-        self.cpu.setdefault(name, []).append(cpu)
+    def note(self, name: str, result: object, whole: Moment) -> None:
+        """Keep one round of one thing: what it says that it took, where it says so, and the whole of it."""
+        part = result if isinstance(result, Moment) else whole
+        for kept, took in ((name, part), (whole_of(name), whole)):
+            self.wall.setdefault(kept, []).append(took.wall)
+            self.cpu.setdefault(kept, []).append(took.cpu)
 
 
 def quartiles(values: list[float]) -> tuple[float, float, float]:
@@ -67,7 +90,7 @@ def compare(
     """Time each thing once a round.
 
     Args:
-        things: What to time, by name.
+        things: What to time, by name. One that returns a `Moment` has timed itself.
         rounds: Rounds that count.
         warm_up: Rounds before them that do not.
         between: Called before each round, untimed.
@@ -78,11 +101,11 @@ def compare(
         for name in _turned(list(things), number):
             thing = things[name]
             with _no_collection():
-                cpu, wall = time.process_time(), time.perf_counter()
-                thing()
-                wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+                start = Moment.now()
+                result = thing()
+                whole = Moment.now() - start
             if number >= 0:
-                timings.note(name, wall, cpu)
+                timings.note(name, result, whole)
     return timings
 
 
@@ -100,11 +123,11 @@ async def compare_async(
         for name in _turned(list(things), number):
             thing = things[name]
             with _no_collection():
-                cpu, wall = time.process_time(), time.perf_counter()
-                await thing()
-                wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+                start = Moment.now()
+                result = await thing()
+                whole = Moment.now() - start
             if number >= 0:
-                timings.note(name, wall, cpu)
+                timings.note(name, result, whole)
     return timings
 
 

@@ -6,6 +6,7 @@ The only fake is the model's words. Agents, graphs, checkpointers and tools are 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -193,6 +194,17 @@ class Chat:
         return request
 
     @property
+    def before_tools(self) -> str:
+        """The node whose next step is the tools."""
+        asking = "ToolGateMiddleware.after_model"
+        return asking if asking in self.agent.nodes else "model"
+
+    @property
+    def way_out(self) -> dict[str, Any]:
+        """What the model's step writes besides its message where the turn needs a person."""
+        return {} if self.before_tools != "model" else {"jump_to": "end"}
+
+    @property
     def messages(self) -> list[BaseMessage]:
         """The history of the thread."""
         messages: list[BaseMessage] = self.agent.get_state(self.config).values["messages"]
@@ -214,6 +226,17 @@ class Chat:
         return str(message.content)
 
 
+def alone(gate: ToolGate, *, when_needed: bool, **options: Any) -> list[Any]:
+    """The gate as an agent's only middleware: `ToolGateMiddleware`, or the form that `gate.around()` gives.
+
+    `TOOLGATE_FORM=every-turn` or `=when-needed` makes every agent of the suite have that form.
+    """
+    named = os.environ.get("TOOLGATE_FORM")
+    if when_needed if named is None else named == "when-needed":
+        return list(gate.around(**options))
+    return [ToolGateMiddleware(gate, **options)]
+
+
 def chat(
     script: Iterable[Turn],
     tools: Sequence[BaseTool],
@@ -228,14 +251,16 @@ def chat(
 ) -> Chat:
     """A real agent behind the gate, with a scripted model.
 
-    `options` go to `ToolGateMiddleware`, `agent` to `create_agent`.
+    `options` go to `ToolGateMiddleware`, `agent` to `create_agent`. Asynchronous agents have the form
+    of the gate that leaves the loop only for a turn that needs a person, the others the one that
+    stands in it, so that each line of the tables holds for both.
     """
     model = ScriptedModel(script=list(script))
     gate = gate or ToolGate()
     made = create_agent(
         model,
         list(tools),
-        middleware=list(middleware) if middleware is not None else [ToolGateMiddleware(gate, **options)],
+        middleware=list(middleware) if middleware is not None else alone(gate, when_needed=asynchronous, **options),
         checkpointer=checkpointer or InMemorySaver(),
         **(agent or {}),
     )

@@ -27,6 +27,10 @@ MAX_NODES: Final = 200_000
 
 _INT64: Final = 2**63
 
+_FEW: Final = 16
+_SHORT: Final = 10_000
+"""What an object may hold to be judged in one pass: far below the limits above."""
+
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -77,6 +81,8 @@ def check_plain(value: Any, *, where: str = "arguments") -> None:
         NotPlainJsonError: For NaN and infinities, integers beyond 64 bits, lone surrogates, keys
             that are not strings, other Python types, and values too deep or too large to judge.
     """
+    if _is_flat(value):
+        return
     characters = nodes = 0
     pending: list[tuple[Any, str, int]] = [(value, where, 0)]
     while pending:
@@ -112,6 +118,25 @@ def check_plain(value: Any, *, where: str = "arguments") -> None:
             raise NotPlainJsonError(
                 f"{where}: larger than the gate judges ({MAX_CHARACTERS:,} characters, {MAX_NODES:,} values)"
             )
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether a value is what most arguments are: an object of a few short ASCII strings and small integers."""
+    if type(value) is not dict or len(value) > _FEW:
+        return False
+    for key, item in value.items():
+        if type(key) is not str or not key.isascii() or len(key) > _SHORT:
+            return False
+        kind = type(item)
+        if kind is str:
+            if not item.isascii() or len(item) > _SHORT:
+                return False
+        elif kind is int:
+            if not -_INT64 <= item < _INT64:
+                return False
+        elif kind is not bool and item is not None:
+            return False
+    return True
 
 
 def _check_text(text: str, path: str) -> None:

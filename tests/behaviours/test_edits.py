@@ -242,7 +242,7 @@ class TestArgumentsChangedAfterTheApproval:
         talk.answer("approve")
         message = next(one for one in talk.messages if isinstance(one, AIMessage))
         changed = message.model_copy(update={"tool_calls": [call("send", "s", to="eve")]})
-        talk.agent.update_state(talk.config, {"messages": [changed]}, as_node="ToolGateMiddleware.after_model")
+        talk.agent.update_state(talk.config, {"messages": [changed]}, as_node=talk.before_tools)
         talk.invoke(None)
         assert ran.runs == []
         assert "no longer the same" in talk.result("s")
@@ -260,7 +260,7 @@ class TestArgumentsChangedAfterTheApproval:
         turn["calls"][0]["arguments"] = {"to": "eve"}
         if field == "arguments and digest":
             turn["calls"][0]["digest"] = self.digest_of_what_is_forged(talk, turn)
-        talk.agent.update_state(talk.config, {"toolgate_turn": turn}, as_node="ToolGateMiddleware.after_model")
+        talk.agent.update_state(talk.config, {"toolgate_turn": turn}, as_node=talk.before_tools)
         talk.invoke(None)
         assert ran.runs == []
         assert "no longer the same" in talk.result("s")
@@ -286,7 +286,7 @@ class TestArgumentsChangedAfterTheApproval:
         asked = talk.request.request_id
         message = next(one for one in talk.messages if isinstance(one, AIMessage))
         changed = message.model_copy(update={"tool_calls": [call("send", "s", to="eve")]})
-        talk.agent.update_state(talk.config, {"messages": [changed]}, as_node="model")
+        talk.agent.update_state(talk.config, {"messages": [changed], **talk.way_out}, as_node="model")
         talk.invoke(None)
         assert talk.request.arguments == {"to": "eve"}
         assert talk.request.request_id != asked

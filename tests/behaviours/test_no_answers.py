@@ -86,7 +86,7 @@ class TestForgedState:
         turn = talk.agent.get_state(talk.config).values["toolgate_turn"]
         turn["settled"] = True
         turn["calls"][0] |= {"outcome": "approved", "code": "approved"}
-        talk.agent.update_state(talk.config, {"toolgate_turn": turn}, as_node="ToolGateMiddleware.after_model")
+        talk.agent.update_state(talk.config, {"toolgate_turn": turn}, as_node=talk.before_tools)
         talk.invoke(None)
         assert ran.runs == []
         assert "no record of its approval" in talk.result("s")
@@ -100,7 +100,7 @@ class TestForgedState:
         turn = talk.agent.get_state(talk.config).values["toolgate_turn"]
         turn["settled"] = True
         turn["calls"][0] |= {"outcome": outcome, "verdict": "allow", "code": "not_required", "needs_person": False}
-        talk.agent.update_state(talk.config, {"toolgate_turn": turn}, as_node="ToolGateMiddleware.after_model")
+        talk.agent.update_state(talk.config, {"toolgate_turn": turn}, as_node=talk.before_tools)
         talk.invoke(None)
         assert ran.runs == []
         assert "was not executed" in talk.result("s")
@@ -108,7 +108,7 @@ class TestForgedState:
     def test_a_settled_turn_that_was_not_answered_releases_nothing(self, ran: Recorder, asynchronous: bool) -> None:
         talk = chat([says(call("send", "s"))], [ran.tool("send", CONSEQUENTIAL)], asynchronous=asynchronous)
         talk.say()
-        talk.agent.update_state(talk.config, {"toolgate_turn": {}}, as_node="ToolGateMiddleware.after_model")
+        talk.agent.update_state(talk.config, {"toolgate_turn": {}}, as_node=talk.before_tools)
         talk.invoke(None)
         assert ran.runs == []
         assert "was not executed" in talk.result("s")

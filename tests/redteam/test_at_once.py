@@ -108,7 +108,7 @@ def test_a_gate_that_could_never_ask_refuses_what_became_askable_since() -> None
     catalog = ToolCatalog.from_tools([harmless], closed=True)
     gate = ToolGate(catalog)
     middleware = ToolGateMiddleware(gate)
-    assert type(middleware).__name__ == "_NeverAsks"
+    assert type(middleware).__name__ == "NeverAsks"
     catalog.register(late)
     talk = chat([says(call("send", "a"), call("read", "b"))], [harmless, late], gate=gate, middleware=[middleware])
     talk.say()

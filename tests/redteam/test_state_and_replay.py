@@ -102,7 +102,7 @@ class TestForgedState:
         talk.say()
         shown = talk.request
         changed = AIMessage("", id=talk.messages[-1].id, tool_calls=[call("send", "a", x=666)])
-        talk.agent.update_state(talk.config, {"messages": [changed]})
+        talk.agent.update_state(talk.config, {"messages": [changed], **talk.way_out})
         talk.resume({"type": "approve", "request_id": shown.request_id})
         assert ran.runs == []
         assert talk.request.arguments == {"x": 666}
@@ -113,7 +113,7 @@ class TestForgedState:
         ran = Recorder()
         talk = chat([says(call("send", "a", x=1))], [ran.tool("send", SEND)], checkpointer=saver)
         talk.say()
-        talk.agent.update_state(talk.config, None, as_node="ToolGateMiddleware.after_model")
+        talk.agent.update_state(talk.config, None, as_node=talk.before_tools)
         talk.invoke(None)
         assert ran.runs == []
         assert "not executed" in talk.result("a")
@@ -125,7 +125,7 @@ class TestForgedState:
         turn = talk.agent.get_state(talk.config).values["toolgate_turn"]
         turn["settled"] = True
         turn["calls"][0].update(outcome="approved", code="approved", verdict="allow")
-        talk.agent.update_state(talk.config, {"toolgate_turn": turn}, as_node="ToolGateMiddleware.after_model")
+        talk.agent.update_state(talk.config, {"toolgate_turn": turn}, as_node=talk.before_tools)
         talk.invoke(None)
         assert ran.runs == []
         assert "no record of its approval" in talk.result("a")

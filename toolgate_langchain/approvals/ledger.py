@@ -69,11 +69,21 @@ class StartStatus(Enum):
 class Ledger(Protocol):
     """Everything that must not go back in time with a checkpoint.
 
-    Every method may return an awaitable instead of its value.
+    Every method but `quiet` may return an awaitable instead of its value.
     """
 
     def stopped(self) -> Maybe[bool]:
         """Whether the switch that stops all releases is on."""
+        ...
+
+    def quiet(self, run_id: str, thread_id: str | None) -> bool:
+        """Whether nothing was ever said that could hold a call of this run back.
+
+        Releases are not stopped, nothing is remembered of the run, and no rule of the thread is
+        kept here. One look in place of four, for the many calls that nobody is asked about. It must
+        answer at once: a ledger that would have to look elsewhere says `False`, and is then asked
+        for each of the four.
+        """
         ...
 
     def memory(self, run_id: str) -> Maybe[RunMemory]:

@@ -76,6 +76,10 @@ class InMemoryLedger:
         """See `Ledger.stopped`."""
         return self._stopped
 
+    def quiet(self, run_id: str, thread_id: str | None) -> bool:
+        """See `Ledger.quiet`."""
+        return not self._stopped and run_id not in self._runs and not (thread_id and self._rules.get(thread_id))
+
     # --- the memory of a run ------------------------------------------------------------------
 
     def memory(self, run_id: str) -> RunMemory:

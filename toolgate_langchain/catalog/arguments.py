@@ -7,7 +7,7 @@ a deny matches must be the value that the tool will see, or `"5"` slips past a d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +16,7 @@ from pydantic.v1 import BaseModel as BaseModelV1
 from pydantic.v1 import ValidationError as ValidationErrorV1
 
 from toolgate_langchain.canonical import canonical_json, check_plain, copy_plain
+from toolgate_langchain.catalog.flat import FlatArguments
 from toolgate_langchain.catalog.injected import injected_names
 from toolgate_langchain.catalog.json_schema import JsonSchemaValidator
 from toolgate_langchain.errors import InvalidArgumentsError
@@ -37,6 +38,9 @@ class EffectiveArguments:
     """Whether validating the values again gives the same. If not, the tool runs on the model's own
     arguments, the request says so, and exact arguments cannot be remembered."""
 
+    flat: bool = field(default=False, compare=False)
+    """Whether nothing in the values can be changed in place, so that nobody needs a copy of them."""
+
 
 class _Validator(Protocol):
     def __call__(self, arguments: dict[str, Any]) -> EffectiveArguments: ...
@@ -57,6 +61,7 @@ class ArgumentSchema:
         self.injected = injected_names(tool)
         schema = tool.args_schema
         self._validate: _Validator
+        self._flat: FlatArguments | None = None
         if schema is None:
             self._validate = _as_given
         elif isinstance(schema, dict):
@@ -65,6 +70,8 @@ class ArgumentSchema:
             self._validate = _PydanticV1Validator(schema, self.injected)
         else:
             self._validate = _PydanticValidator(schema, self.injected)
+            if self.injected.isdisjoint(schema.model_fields):
+                self._flat = FlatArguments.of(schema)
 
     @cached_property
     def json_schema(self) -> dict[str, Any]:
@@ -76,6 +83,17 @@ class ArgumentSchema:
             return schema.schema()
         return schema.model_json_schema()
 
+    def flat(self, arguments: Any) -> dict[str, Any] | None:
+        """The effective arguments where it is plain that validation changes nothing; else `None`.
+
+        Args:
+            arguments: The `args` of a tool call, in whatever shape they arrived.
+
+        Returns:
+            The very same object where nothing was left out.
+        """
+        return self._flat(arguments) if self._flat is not None and type(arguments) is dict else None
+
     def effective(self, arguments: Any) -> EffectiveArguments:
         """Validate the model's arguments as the tool will.
 
@@ -86,6 +104,9 @@ class ArgumentSchema:
             InvalidArgumentsError: If they do not fit, name an injected field, or cannot be carried
                 exactly. The message is fit for the model.
         """
+        values = self.flat(arguments)
+        if values is not None:
+            return EffectiveArguments(values, flat=True)
         unchecked_arguments(arguments)
         supplied = self.injected.intersection(arguments)
         if supplied:

@@ -18,7 +18,15 @@ from toolgate_langchain.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
 
-__all__ = ["LeftBehind", "check_innermost", "has_checkpointer", "left_behind", "owners_of_nodes", "written_by"]
+__all__ = [
+    "LeftBehind",
+    "check_innermost",
+    "check_nothing_follows_the_model",
+    "has_checkpointer",
+    "left_behind",
+    "owners_of_nodes",
+    "written_by",
+]
 
 _CHECKPOINTER_KEY: Final = "__pregel_checkpointer"
 """Where a running graph keeps its checkpointer in the configurable part of its config."""
@@ -91,6 +99,37 @@ def check_innermost(handler: object) -> None:
             "another middleware with wrap_tool_call stands behind the gate and could change a call after its last "
             "check; put ToolGateMiddleware last in create_agent(middleware=[...]), or use "
             "middleware=gate.around([...the others...])"
+        )
+
+
+_READ_KEY: Final = "__pregel_read"
+"""Where a running node finds the function that reads the graph's channels, bound to them."""
+_EDGE_TO: Final = "branch:to:"
+"""The start of the name of the channel through which a node is reached."""
+
+
+def check_nothing_follows_the_model(own: str) -> None:
+    """Refuse to run where another hook stands between the model and its tools, or at the agent's end.
+
+    A turn that has to be asked about takes a way out of the loop that only the next step can see.
+
+    Args:
+        own: The name of the node that asks.
+
+    Raises:
+        ConfigurationError: Naming the other hook; also where the graph cannot be read.
+    """
+    read: Any = get_config().get("configurable", {}).get(_READ_KEY)
+    channels = next((one for one in getattr(read, "args", ()) if isinstance(one, Mapping) and "messages" in one), None)
+    if channels is None:
+        raise ConfigurationError("this version of LangGraph does not tell the nodes of a graph; use ToolGateMiddleware")
+    nodes = [name.removeprefix(_EDGE_TO) for name in channels if name.startswith(_EDGE_TO)]
+    others = [name for name in nodes if name.endswith((".after_model", ".after_agent")) and name != own]
+    if others:
+        raise ConfigurationError(
+            f"{', '.join(others)} would come between the model and the question of what gate.around([...]) made; "
+            "give that middleware to gate.around([...]) as one of the others, or use ToolGateMiddleware(gate, ...) "
+            "as the last one of the list"
         )
 
 

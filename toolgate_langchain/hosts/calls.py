@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain.agents.structured_output import AutoStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolMessage
 
+from toolgate_langchain.canonical import check_plain
 from toolgate_langchain.catalog.arguments import unchecked_arguments
-from toolgate_langchain.errors import InvalidArgumentsError
+from toolgate_langchain.errors import InvalidArgumentsError, NotPlainJsonError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
     "answered_after",
+    "in_order",
     "last_ai_message",
     "structured_output_names",
     "with_fresh_ids",
@@ -40,6 +42,28 @@ def answered_after(messages: Sequence[BaseMessage], message: AIMessage) -> set[s
         if isinstance(one, ToolMessage):
             answered.add(one.tool_call_id)
     return answered
+
+
+def in_order(message: AIMessage, before: Sequence[BaseMessage]) -> bool:
+    """Whether a message with calls can be kept as it is, which nearly all can.
+
+    Args:
+        message: The model's message.
+        before: The messages that are there already.
+    """
+    if message.invalid_tool_calls or not message.id:
+        return False
+    seen: set[str] = set()
+    try:
+        for call in message.tool_calls:
+            call_id, args = call["id"], call["args"]
+            if not call_id or call_id in seen or type(args) is not dict:
+                return False
+            check_plain(args)
+            seen.add(call_id)
+    except NotPlainJsonError:
+        return False
+    return message.id not in [one.id for one in before]
 
 
 def with_fresh_ids(message: AIMessage, new_id: Callable[[], str], before: Sequence[BaseMessage] = ()) -> AIMessage:

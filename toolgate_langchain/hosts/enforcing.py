@@ -16,13 +16,12 @@ from toolgate_langchain.approvals.judge import call_digest
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest, unasked_key
 from toolgate_langchain.canonical import canonical_json, copy_plain
-from toolgate_langchain.errors import NotPlainJsonError
-from toolgate_langchain.hosts._langgraph import check_innermost
+from toolgate_langchain.errors import InvalidArgumentsError, NotPlainJsonError
 from toolgate_langchain.hosts.calls import last_ai_message
 from toolgate_langchain.hosts.record import CallOutcome
 from toolgate_langchain.hosts.refusal import refusal, refused, rejection, response
 from toolgate_langchain.hosts.results import channels_written, dropped, finished
-from toolgate_langchain.hosts.run_state import TURN, ParentRun, current_run
+from toolgate_langchain.hosts.run_state import RULES, TURN, ParentRun, current_run
 from toolgate_langchain.policy.context import CallFacts, RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, call_key, decide
 from toolgate_langchain.policy.decision import Code, Decision, Layer
@@ -56,13 +55,13 @@ _PERSON: Final = "person"
 """The layer that is shown where a person's answer decided."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Attempt:
     """One call at the last step."""
 
     call: ToolCall
     run: Run
-    message_id: str
+    state: Mapping[str, Any]
     turn: TurnRecord | None
     record: CallRecord | None
     entry: CatalogEntry | None
@@ -88,6 +87,41 @@ class Enforcement:
     def __init__(self, runs: AgentRuns) -> None:
         self._runs, self._gate = runs, runs.gate
 
+    def at_once(self, request: ToolCallRequest) -> tuple[ToolCallRequest, ParentRun] | None:
+        """The request of a call that runs as it is, without a question, a grant or anything to record.
+
+        Most calls are such: of a tool that may run here whatever its arguments are, with arguments
+        that validation cannot change, in a thread where nothing was said yet. For all others `None`.
+        """
+        state, call, tool = request.state, request.tool_call, request.tool
+        if state.get(TURN) or state.get(RULES) or self._gate.on_decision is not None:
+            return None
+        if tool is None or tool.name != call["name"]:
+            return None
+        run, entry, args = self._runs.run_of(state, request.runtime), self._runs.meet(tool), call["args"]
+        if not entry.repeatable or self._runs.foregone.released(entry, run.context) is None:
+            return None
+        try:
+            values = None if entry.arguments is None else entry.arguments.flat(args)
+        except InvalidArgumentsError:  # the tool's own schema is not one; the long way says so
+            return None
+        if values is None or self._gate.ledger.quiet(run.id, run.thread_id) is not True:
+            return None
+        if values is not args:
+            request = request.override(tool_call={**call, "args": values})
+        return request, ParentRun(run.id, (*run.agent_path, tool.name))
+
+    def after_leaving(self, request: ToolCallRequest, leaving: GraphBubbleUp) -> ToolMessage:
+        """What becomes of a call that ran at once and wants to leave the tool node.
+
+        Raises:
+            GraphBubbleUp: What was given, where it may leave.
+        """
+        ended = self._instead_of_leaving(self._attempt(request), leaving)
+        if ended is None:
+            raise leaving
+        return ended
+
     def tool_steps(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Steps[Any]:
         """Let one call run, or give its refusal.
 
@@ -95,7 +129,6 @@ class Enforcement:
             request: The call with its tool.
             handler: Runs the tool.
         """
-        check_innermost(handler)
         attempt = self._attempt(request)
         record = attempt.record
         if record is not None and record.raw == raw_digest(attempt.call):
@@ -111,8 +144,12 @@ class Enforcement:
                     Decision(Verdict.DENY, record.code, record.reason, _layer(record.layer)),
                 )
         proposed = ProposedCall.of(attempt.call["name"], _arguments(attempt), attempt.entry)
-        decision = yield from self._decide(attempt, proposed, request.state)
-        if decision.verdict is Verdict.ALLOW:
+        decision = None
+        if record is None and proposed.arguments is not None and not request.state.get(RULES):
+            decision = self._foregone(attempt)
+        if decision is None:
+            decision = yield from self._decide(attempt, proposed, request.state)
+        if decision.verdict is Verdict.ALLOW and not attempt.repeatable:
             decision = yield from self._claim(attempt, proposed, decision)
         if decision.verdict is not Verdict.ALLOW:
             yield from self._remember_change(attempt, decision)
@@ -124,28 +161,37 @@ class Enforcement:
         values = proposed.arguments.values
         if record is not None and record.outcome == "edited":
             record.arguments = values  # the notice tells what runs, with everything that validation filled in
-        # A copy: neither who listens nor the tool's own validators may change the call that was judged.
-        request = request.override(tool_call={**attempt.call, "args": copy_plain(values)})
         self._tell(attempt, decision, values)
+        if not proposed.arguments.flat:
+            # A copy: the tool's own validators must not change the call that was judged.
+            request = request.override(tool_call={**attempt.call, "args": copy_plain(values)})
+        elif values is not attempt.call["args"]:
+            request = request.override(tool_call={**attempt.call, "args": values})
         result = yield from self._start(attempt, request, handler)
         return finished(attempt.call, attempt.record, result)
 
     def _attempt(self, request: ToolCallRequest) -> _Attempt:
-        call, state = request.tool_call, request.state
+        call, state, tool = request.tool_call, request.state, request.tool
         run = self._runs.run_of(state, request.runtime)
-        message = last_ai_message(state["messages"])
-        message_id = "" if message is None else str(message.id)
-        saved = state.get(TURN)
-        turn = TurnRecord.from_json(saved, only=str(call["id"])) if saved else None
-        if turn is not None and turn.message_id != message_id:
-            turn = None
-        record = None if turn is None else turn.call(call["id"])
-        tool = request.tool
+        turn = record = None
+        if saved := state.get(TURN):
+            turn = TurnRecord.from_json(saved, only=str(call["id"]))
+            if turn is not None and turn.message_id != _message_id(state):
+                turn = None
+            record = None if turn is None else turn.call(call["id"])
         # A tool that another middleware put under this name is not the tool that was judged.
         entry = None if tool is None or tool.name != call["name"] else self._runs.meet(tool)
-        return _Attempt(call, run, message_id, turn, record, entry)
+        return _Attempt(call, run, state, turn, record, entry)
 
     # --- the last check -----------------------------------------------------------------------
+
+    def _foregone(self, attempt: _Attempt) -> Decision | None:
+        """The decision that is the same for every call of the tool, while nothing was said; else `None`."""
+        run, entry = attempt.run, attempt.entry
+        assert entry is not None
+        released = self._runs.foregone.released(entry, run.context)
+        quiet = released is not None and self._gate.ledger.quiet(run.id, run.thread_id) is True
+        return released if quiet else None
 
     def _decide(self, attempt: _Attempt, proposed: ProposedCall, state: Mapping[str, Any]) -> Steps[Decision]:
         """Judge the call once more, with the saved outcomes and today's rules, policies and configuration."""
@@ -183,8 +229,6 @@ class Enforcement:
         """Use the grant up, by compare-and-set, where the call may not be repeated or was asked about."""
         entry, record, run = attempt.entry, attempt.record, attempt.run
         assert entry is not None and proposed.arguments is not None
-        if attempt.repeatable:
-            return decision
         turn_id = "" if attempt.turn is None else attempt.turn.turn_id
         bound = call_digest(run, entry, proposed.arguments.values, turn_id, str(attempt.call["id"]))
         if record is not None and bound != record.digest:
@@ -219,7 +263,7 @@ class Enforcement:
         if attempt.record is not None:
             return attempt.record.request_id
         run = attempt.run
-        return unasked_key(run.id, run.start, attempt.message_id, str(attempt.call["id"]))
+        return unasked_key(run.id, run.start, _message_id(attempt.state), str(attempt.call["id"]))
 
     # --- running ------------------------------------------------------------------------------
 
@@ -231,25 +275,35 @@ class Enforcement:
         token = current_run.set(ParentRun(run.id, (*run.agent_path, attempt.call["name"])))
         try:
             result = yield lambda: handler(request)
-        except GraphInterrupt as pause:
-            if run.context.surface.attended:
-                yield from self._end(attempt, GrantStatus.PAUSED)
-                raise
-            yield from self._end(attempt, GrantStatus.FAILED)
-            reason = f"the tool wanted to pause, and nobody is there on surface {run.context.surface.name!r}: {pause}"
-            return self._refuse(attempt, _denied(Code.UNATTENDED, reason))
         except GraphBubbleUp as leaving:
-            yield from self._end(attempt, GrantStatus.FINISHED)
-            if isinstance(leaving, ParentCommand) and (written := channels_written(leaving.args[0])):
-                return dropped(attempt.call, written)
-            raise
+            ended = self._instead_of_leaving(attempt, leaving)
+            if isinstance(leaving, GraphInterrupt):
+                yield from self._end(attempt, GrantStatus.PAUSED if ended is None else GrantStatus.FAILED)
+            else:
+                yield from self._end(attempt, GrantStatus.FINISHED)
+            if ended is None:
+                raise
+            return ended
         except BaseException:
             yield from self._end(attempt, GrantStatus.FAILED)
             raise
         finally:
             current_run.reset(token)
-        yield from self._end(attempt, GrantStatus.FINISHED)
+        if not attempt.repeatable:
+            yield from self._end(attempt, GrantStatus.FINISHED)
         return result
+
+    def _instead_of_leaving(self, attempt: _Attempt, leaving: GraphBubbleUp) -> ToolMessage | None:
+        """The result where a tool pauses and nobody is there, or would write the gate's state; `None` lets it leave."""
+        surface = attempt.run.context.surface
+        if isinstance(leaving, GraphInterrupt):
+            if surface.attended:
+                return None
+            reason = f"the tool wanted to pause, and nobody is there on surface {surface.name!r}: {leaving}"
+            return self._refuse(attempt, _denied(Code.UNATTENDED, reason))
+        if isinstance(leaving, ParentCommand) and (written := channels_written(leaving.args[0])):
+            return dropped(attempt.call, written)
+        return None
 
     def _end(self, attempt: _Attempt, status: GrantStatus) -> Steps[None]:
         """Record how a call ended that used up a grant."""
@@ -303,7 +357,10 @@ class Enforcement:
         outcome = CallOutcome(
             call_id=str(attempt.call["id"]),
             name=attempt.call["name"],
-            arguments=values if values is not None else (record and record.arguments) or attempt.call["args"],
+            # A copy: who listens must not change the call that runs.
+            arguments=copy_plain(
+                values if values is not None else (record and record.arguments) or attempt.call["args"]
+            ),
             verdict=decision.verdict,
             code=decision.code,
             layer=_PERSON
@@ -317,6 +374,12 @@ class Enforcement:
             observer(outcome)
         except Exception:
             logger.exception("on_decision raised")
+
+
+def _message_id(state: Mapping[str, Any]) -> str:
+    """The id of the message that makes the calls."""
+    message = last_ai_message(state["messages"])
+    return "" if message is None else str(message.id)
 
 
 def _arguments(attempt: _Attempt) -> Any:

@@ -265,11 +265,16 @@ class ToolGate:
 
     # --- hosts --------------------------------------------------------------------------------
 
-    def around(self, others: Sequence[AgentMiddleware[Any, Any]], **options: Any) -> list[AgentMiddleware[Any, Any]]:
+    def around(
+        self, others: Sequence[AgentMiddleware[Any, Any]] = (), **options: Any
+    ) -> list[AgentMiddleware[Any, Any]]:
         """Put the gate around other middleware: judge and ask outermost, enforce innermost.
 
         What others rewrite, retry or cache is then judged as it will run, and nothing changes a
-        call after the last check.
+        call after the last check. It is also the form that costs least: where none of the others
+        has a hook after the model or at the agent's end, only turns that need a person take a step
+        more. The list must then be the agent's whole middleware; such a hook beside it fails the
+        run at its start.
 
         Args:
             others: The other middleware, in their order.
@@ -279,10 +284,9 @@ class ToolGate:
             The list for `create_agent(middleware=...)`.
         """
         with needs_extra("ToolGate.around", "agents"):
-            from toolgate_langchain.hosts.middleware import pair
+            from toolgate_langchain.hosts.around import place_around
 
-        outer, inner = pair(self, **options)
-        return [outer, *others, inner]
+        return place_around(self, others, **options)
 
     def answer(self, agent: Any, config: Mapping[str, Any], answer: ApprovalAnswer | Mapping[str, Any]) -> AnswerResult:
         """Answer one pending request of an agent and let the run go on.

@@ -14,13 +14,17 @@ from langchain.agents.middleware.types import (
     PrivateStateAttr,
     ToolCallRequest,
 )
+from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command, TracePolicy, omit_payload
 
 from toolgate_langchain.approvals.steps import arun_steps, run_steps
 from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.hosts._langgraph import check_innermost
 from toolgate_langchain.hosts.enforcing import Enforcement
 from toolgate_langchain.hosts.gate import ToolGate
 from toolgate_langchain.hosts.offering import Offering
+from toolgate_langchain.hosts.results import own_result
+from toolgate_langchain.hosts.run_state import current_run
 from toolgate_langchain.hosts.runs import AgentRuns, Setting
 from toolgate_langchain.hosts.turns import Turns
 
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.runtime import Runtime
 
-__all__ = ["ToolGateMiddleware", "ToolGateState", "pair"]
+__all__ = ["NeverAsks", "ToolGateMiddleware", "ToolGateState"]
 
 _State = AgentState[Any]
 _Middleware = AgentMiddleware[Any, Any, Any]
@@ -97,6 +101,8 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     # Spans keep their timing; the conversation is recorded by the model's own span already, and
     # what the gate decided must not be readable wherever traces go.
     trace_policy = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
+    leaves_the_loop = False
+    """Whether a turn that needs a person is asked about where the agent would end."""
 
     def __new__(
         cls,
@@ -115,7 +121,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
             gate = _gate(gate)
             runs = AgentRuns(gate, surface=surface, caller=caller, configuration=configuration, zone=zone)
             if not runs.can_ask():
-                return super().__new__(_NeverAsks)  # type: ignore[return-value]
+                return super().__new__(NeverAsks)  # type: ignore[return-value]
         return super().__new__(cls)
 
     def __init__(
@@ -129,7 +135,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> None:
         super().__init__()
         self.gate = _gate(gate)
-        self._work_with(AgentRuns(self.gate, surface=surface, caller=caller, configuration=configuration, zone=zone))
+        self.work_with(AgentRuns(self.gate, surface=surface, caller=caller, configuration=configuration, zone=zone))
         self.tools: list[BaseTool] = []
         self._install_hooks()
 
@@ -149,10 +155,11 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         """The name of the middleware, the same for each of its forms."""
         return "ToolGateMiddleware"
 
-    def _work_with(self, runs: AgentRuns) -> None:
+    def work_with(self, runs: AgentRuns) -> None:
+        """Work for an agent's runs, which the parts of one gate share."""
         self._runs = runs
         self._offering = Offering(runs)
-        self._turns = Turns(runs, self._offering)
+        self._turns = Turns(runs)
         self._enforcement = Enforcement(runs)
 
     @property
@@ -160,29 +167,50 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         """What is known of the agent's runs and tools."""
         return self._runs
 
+    def check_place(self) -> None:
+        """Refuse to start a run of an agent in which this form of the gate could not ask.
+
+        Raises:
+            ConfigurationError: Naming the hook that stands in the way.
+        """
+
     # --- LangChain's hooks --------------------------------------------------------------------
 
     def before_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Close what is pending and start a run."""
+        self.check_place()
         return run_steps(self._runs.begin(state, runtime, asynchronous=False))
 
     def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> Coroutine[Any, Any, dict[str, Any] | None]:
         """As `before_agent`, for asynchronous runs."""
+        self.check_place()
         return arun_steps(self._runs.begin(state, runtime, asynchronous=True))
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> Any:
         """Offer only what the gate offers, and judge the turn."""
-        return run_steps(self._turns.model_steps(request, handler, offer=True, judge=True))
+        request = self._offered(request)
+        answer = handler(request)
+        if self._turns.nothing_to_judge(request, answer):
+            return answer
+        return run_steps(self._turns.judge_steps(request, handler, answer, jump=self.leaves_the_loop))
 
-    def awrap_model_call(
+    async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> Coroutine[Any, Any, Any]:
+    ) -> Any:
         """As `wrap_model_call`, for asynchronous runs."""
-        return arun_steps(self._turns.model_steps(request, handler, offer=True, judge=True))
+        request = self._offered(request)
+        answer = await handler(request)
+        if self._turns.nothing_to_judge(request, answer):
+            return answer
+        return await arun_steps(self._turns.judge_steps(request, handler, answer, jump=self.leaves_the_loop))
+
+    def _offered(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """The request with those tools alone that the gate offers."""
+        return self._offering.offer(request)
 
     def after_model(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Ask about the calls of the turn that need a person, one at a time."""
@@ -198,16 +226,43 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
     ) -> ToolMessage | Command[Any]:
         """Check one call for the last time and let it run, or give its refusal."""
-        result: ToolMessage | Command[Any] = run_steps(self._enforcement.tool_steps(request, handler))
+        check_innermost(handler)
+        released = self._enforcement.at_once(request)
+        result: ToolMessage | Command[Any]
+        if released is None:
+            result = run_steps(self._enforcement.tool_steps(request, handler))
+            return result
+        request, inside = released
+        token = current_run.set(inside)
+        try:
+            result = own_result(request.tool_call, handler(request))
+        except GraphBubbleUp as leaving:
+            return self._enforcement.after_leaving(request, leaving)
+        finally:
+            current_run.reset(token)
         return result
 
-    def awrap_tool_call(
+    async def awrap_tool_call(
         self,
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
-    ) -> Coroutine[Any, Any, ToolMessage | Command[Any]]:
+    ) -> ToolMessage | Command[Any]:
         """As `wrap_tool_call`, for asynchronous runs."""
-        return arun_steps(self._enforcement.tool_steps(request, handler))
+        check_innermost(handler)
+        released = self._enforcement.at_once(request)
+        result: ToolMessage | Command[Any]
+        if released is None:
+            result = await arun_steps(self._enforcement.tool_steps(request, handler))
+            return result
+        request, inside = released
+        token = current_run.set(inside)
+        try:
+            result = own_result(request.tool_call, await handler(request))
+        except GraphBubbleUp as leaving:
+            return self._enforcement.after_leaving(request, leaving)
+        finally:
+            current_run.reset(token)
+        return result
 
     # --- LangChain's own configuration --------------------------------------------------------
 
@@ -250,66 +305,8 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         return cls(gate, **where)
 
 
-class _NeverAsks(ToolGateMiddleware):
+class NeverAsks(ToolGateMiddleware):
     """The form for agents that can never ask: LangChain does not see an `after_model` hook."""
 
     after_model = AgentMiddleware.after_model
     aafter_model = AgentMiddleware.aafter_model
-
-
-class _JudgeAndAsk(ToolGateMiddleware):
-    """The outer part of the pair: judges what all others made of the turn, and asks."""
-
-    wrap_tool_call = AgentMiddleware.wrap_tool_call
-    awrap_tool_call = AgentMiddleware.awrap_tool_call
-
-    def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        """Judge the turn as it will run."""
-        return run_steps(self._turns.model_steps(request, handler, offer=False, judge=True))
-
-    def awrap_model_call(self, request: Any, handler: Any) -> Coroutine[Any, Any, Any]:
-        """As `wrap_model_call`, for asynchronous runs."""
-        return arun_steps(self._turns.model_steps(request, handler, offer=False, judge=True))
-
-
-class _JudgeOnly(_JudgeAndAsk):
-    """The outer part for agents that can never ask."""
-
-    after_model = AgentMiddleware.after_model
-    aafter_model = AgentMiddleware.aafter_model
-
-
-class _OfferAndEnforce(ToolGateMiddleware):
-    """The inner part of the pair: sees the tools that all others added, and is the last before a tool."""
-
-    before_agent = AgentMiddleware.before_agent
-    abefore_agent = AgentMiddleware.abefore_agent
-    after_model = AgentMiddleware.after_model
-    aafter_model = AgentMiddleware.aafter_model
-
-    @property
-    def name(self) -> str:
-        """The name of the inner part; LangChain wants each middleware to have its own."""
-        return "ToolGateMiddleware.enforce"
-
-    def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        """Offer only what the gate offers."""
-        return handler(self._offering.offer(request))
-
-    def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        """As `wrap_model_call`, for asynchronous runs."""
-        return handler(self._offering.offer(request))
-
-
-def pair(gate: ToolGate, **options: Any) -> tuple[ToolGateMiddleware, ToolGateMiddleware]:
-    """The two parts of a gate that goes around other middleware; they share one agent's runs.
-
-    Args:
-        gate: The gate.
-        **options: As for `ToolGateMiddleware`.
-    """
-    inner = _OfferAndEnforce(gate, **options)
-    outer_kind = _JudgeAndAsk if inner.runs.can_ask() else _JudgeOnly
-    outer = outer_kind(gate, **options)
-    inner._work_with(outer.runs)
-    return outer, inner

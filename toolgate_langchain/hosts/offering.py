@@ -34,13 +34,15 @@ class Offering:
     def __init__(self, runs: AgentRuns) -> None:
         self._runs = runs
         self._known: dict[RunContext, tuple[int, list[Any], list[Any]]] = {}
+        self._latest: tuple[RunContext, tuple[int, list[Any], list[Any]]] | None = None
         self._warned: set[str] = set()
         self._bare_model: Any = None
         """The last model that was seen to bring no tools along."""
 
     def offer(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Leave only those tools in a model request that the gate offers."""
-        self._check_bound(request)
+        if request.model_settings or request.model is not self._bare_model:
+            self._check_bound(request)
         tools = request.tools
         if not tools:
             return request
@@ -48,7 +50,8 @@ class Offering:
             self._runs.run_of(request.state, request.runtime).context,
             self._runs.gate.catalog.version,
         )
-        known = self._known.get(context)
+        latest = self._latest
+        known = latest[1] if latest is not None and latest[0] is context else self._known.get(context)
         if (
             known is not None
             and known[0] == version
@@ -60,7 +63,8 @@ class Offering:
             offered = self._offerable(tools, context)
             if len(self._known) > 64:
                 self._known.clear()
-            self._known[context] = (version, list(tools), offered)
+            known = self._known[context] = (version, list(tools), offered)
+        self._latest = (context, known)
         if len(offered) == len(tools) and all(map(operator.is_, offered, tools)):
             return request
         return request.override(tools=offered, tool_choice=_still_possible(request.tool_choice, offered))

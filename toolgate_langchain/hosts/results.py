@@ -17,9 +17,23 @@ from toolgate_langchain.hosts.run_state import CHANNELS
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.turn import CallRecord
 
-__all__ = ["channels_written", "dropped", "finished"]
+__all__ = ["channels_written", "dropped", "finished", "own_result"]
 
 logger = logging.getLogger("toolgate_langchain")
+
+
+def own_result(call: ToolCall, result: Any) -> Any:
+    """The result of a call, without what it would write into the gate's state.
+
+    Args:
+        call: The call.
+        result: A tool message, a command, or a list of them.
+    """
+    if isinstance(result, list):
+        return [own_result(call, one) for one in result]
+    if isinstance(result, Command) and (written := channels_written(result)):
+        return dropped(call, written)
+    return result
 
 
 def finished(call: ToolCall, record: CallRecord | None, result: Any) -> Any:
@@ -30,10 +44,9 @@ def finished(call: ToolCall, record: CallRecord | None, result: Any) -> Any:
         record: What was saved of it.
         result: A tool message, a command, or a list of them.
     """
+    result = own_result(call, result)
     if isinstance(result, list):
         return [finished(call, record, one) for one in result]
-    if isinstance(result, Command) and (written := channels_written(result)):
-        return dropped(call, written)
     if record is not None and record.outcome == "edited":
         return _with_notice(result, record)
     return result

@@ -10,6 +10,7 @@ from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, St
 from toolgate_langchain.approvals.turn import Run
 from toolgate_langchain.errors import ConfigurationError, MissingCheckpointerError
 from toolgate_langchain.hosts._langgraph import has_checkpointer, left_behind
+from toolgate_langchain.hosts.foregone import Foregone
 from toolgate_langchain.hosts.run_state import (
     RULES,
     RUN,
@@ -77,6 +78,7 @@ class AgentRuns:
             next(iter(gate.surfaces)) if callable(surface) else surface,
             **{name: value for name, value in checked.items() if not callable(value)},
         )
+        self.foregone = Foregone(gate.rulebook)
         self._tools: dict[str, BaseTool] = {}
         self._runs: dict[str, tuple[Any, str | None, RunConfiguration | None, Run]] = {}
         self._latest: tuple[Any, str | None, RunConfiguration | None, Run] | None = None
@@ -164,7 +166,7 @@ class AgentRuns:
             ConfigurationError: If the state holds no run; then nothing may be released.
         """
         saved, thread_id = state.get(RUN), _thread_id(runtime)
-        live = self._live_configuration(runtime)
+        live = self._configuration if self._configuration is None else self._live_configuration(runtime)
         latest = self._latest
         if latest is not None and latest[0] is saved and latest[1] == thread_id and latest[2] is live:
             return latest[3]

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from toolgate_langchain.approvals.queue import ApprovalQueue
 from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, StandingRule
 from toolgate_langchain.approvals.turn import Run, TurnRecord, raw_digest
 from toolgate_langchain.hosts.calls import (
     answered_after,
+    in_order,
     last_ai_message,
     structured_output_names,
     with_fresh_ids,
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.catalog.entry import CatalogEntry
-    from toolgate_langchain.hosts.offering import Offering
     from toolgate_langchain.hosts.runs import AgentRuns
-    from toolgate_langchain.policy.surface import Surface
 
 __all__ = ["Turns"]
 
@@ -46,35 +45,46 @@ class Turns:
 
     Args:
         runs: The agent's runs.
-        offering: What is offered to its model.
     """
 
-    def __init__(self, runs: AgentRuns, offering: Offering) -> None:
-        self._runs, self._offering, self._gate = runs, offering, runs.gate
-        self._needs: dict[str, tuple[CatalogEntry, Surface, bool]] = {}
+    def __init__(self, runs: AgentRuns) -> None:
+        self._runs, self._gate = runs, runs.gate
+        self._foregone = runs.foregone
 
-    def model_steps(
+    def nothing_to_judge(self, request: ModelRequest[Any], answer: ModelResponse[Any]) -> bool:
+        """Whether a turn makes no calls, or only readable ones that nobody can have to be asked about.
+
+        Most turns are such. Their calls are judged where they run.
+        """
+        message = answer.result[-1] if len(answer.result) == 1 else None
+        if not isinstance(message, AIMessage):
+            return False
+        if not message.tool_calls:
+            return not message.invalid_tool_calls
+        if not in_order(message, request.state["messages"]):
+            return False
+        entries = self._entries(message.tool_calls)
+        if None in entries:
+            return False
+        return self._judged_where_they_run(entries, self._runs.run_of(request.state, request.runtime))
+
+    def judge_steps(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Any],
+        answer: ModelResponse[Any],
         *,
-        offer: bool,
-        judge: bool,
+        jump: bool,
     ) -> Steps[ModelResponse[Any] | ExtendedModelResponse[Any]]:
-        """Offer, let the model speak, and judge its turn as a whole.
+        """Judge a turn of the model as a whole.
 
         Args:
             request: The model request.
-            handler: Calls the model.
-            offer: Whether this part of the gate filters what is offered.
-            judge: Whether this part of the gate judges.
+            handler: Calls the model, for a turn whose calls cannot be read.
+            answer: What the model said.
+            jump: Whether a turn that needs a person leaves the loop, to be asked about there.
         """
-        if offer:
-            request = self._offering.offer(request)
         before: list[Any] = []
-        answer: ModelResponse[Any] = yield partial(handler, request)
-        if not judge:
-            return answer
         answer, message = self._readable(request, answer)
         while message is not None and message.invalid_tool_calls and not message.tool_calls:
             # Without this the agent would take a turn of unreadable calls for its final answer.
@@ -87,7 +97,7 @@ class Turns:
             answer, message = self._readable(request, answer)
         if message is None or not message.tool_calls:
             return _with_before(answer, before)
-        judged = yield from self._judge_message(request, answer, message)
+        judged = yield from self._judge_message(request, answer, message, jump=jump)
         if isinstance(judged, ExtendedModelResponse):
             return ExtendedModelResponse(_with_before(judged.model_response, before), judged.command)
         return _with_before(judged, before)
@@ -110,16 +120,18 @@ class Turns:
         return ModelResponse(result=result, structured_response=answer.structured_response), last_ai_message(result)
 
     def _judge_message(
-        self, request: ModelRequest[Any], answer: ModelResponse[Any], message: AIMessage
+        self, request: ModelRequest[Any], answer: ModelResponse[Any], message: AIMessage, *, jump: bool
     ) -> Steps[ModelResponse[Any] | ExtendedModelResponse[Any]]:
         calls = self._calls_to_judge(message, answer.result, request.response_format)
         if not calls:
             return answer
-        if any(self._runs.find(call["name"]) is None for call in calls):
+        entries = self._entries(calls)
+        if None in entries:
             # A reply from a cache in between: what is offered was not worked out in this process yet.
             self._runs.meet_all([tool for tool in request.tools if not isinstance(tool, dict)])
+            entries = self._entries(calls)
         run = self._runs.run_of(request.state, request.runtime)
-        if self._judged_where_they_run(calls, run):
+        if self._judged_where_they_run(entries, run):
             return answer
         index = yield from self._runs.index(request.state, run)
         turn = yield from self._gate.judge.judge(
@@ -136,7 +148,10 @@ class Turns:
             return answer
         if refusals := self._refused_early(turn, ()):
             answer = ModelResponse(result=[*answer.result, *refusals], structured_response=answer.structured_response)
-        return ExtendedModelResponse(answer, Command(update={TURN: turn.to_json()}))
+        update: dict[str, Any] = {TURN: turn.to_json()}
+        if jump and not turn.settled:
+            update["jump_to"] = "end"
+        return ExtendedModelResponse(answer, Command(update=update))
 
     def _returns_directly(self, name: str) -> bool:
         entry = self._runs.find(name)
@@ -155,24 +170,25 @@ class Turns:
             and self._returns_directly(call.name)
         ]
 
-    def _judged_where_they_run(self, calls: Sequence[ToolCall], run: Run) -> bool:
-        """Whether none of the calls could need a person or has to be refused early, whatever its arguments.
+    def _entries(self, calls: Sequence[ToolCall]) -> list[CatalogEntry | None]:
+        return [self._runs.find(call["name"]) for call in calls]
 
-        Judging them now as well would leave nothing to ask and nothing to save.
+    def _judged_where_they_run(self, entries: Sequence[CatalogEntry | None], run: Run) -> bool:
+        """Whether no call of the tools could need a person or has to be refused early, whatever its arguments.
+
+        Judging them now as well would leave nothing to ask and nothing to save. `None` is a tool that
+        nobody knows, whose call is refused where it would run.
         """
-        surface = run.context.surface
-        return not self._gate.rulebook.argument_policies and not any(
-            entry is not None and (self._returns_directly(entry.name) or self._may_need_person(entry, surface))
-            for entry in (self._runs.find(call["name"]) for call in calls)
-        )
-
-    def _may_need_person(self, entry: CatalogEntry, surface: Surface) -> bool:
-        """Whether some call of a tool needs a person on a surface; worked out once for each of them."""
-        known = self._needs.get(entry.name)
-        if known is None or known[0] is not entry or known[1] is not surface:
-            need = self._gate.approval_rule.need(entry, surface)
-            known = self._needs[entry.name] = (entry, surface, need.needed)
-        return known[2]
+        if self._gate.rulebook.argument_policies:
+            return False
+        for entry in entries:
+            if entry is None:
+                continue
+            if entry.tool is not None and entry.tool.return_direct:
+                return False
+            if not self._foregone.unasked(entry, run.context):
+                return False
+        return True
 
     @staticmethod
     def _calls_to_judge(message: AIMessage, result: Sequence[BaseMessage], response_format: Any) -> list[ToolCall]:
@@ -188,10 +204,13 @@ class Turns:
         message = last_ai_message(state["messages"])
         if message is None or not message.tool_calls:
             return None
-        turn = TurnRecord.from_json(state.get(TURN)) if state.get(TURN) else None
+        saved = state.get(TURN)
+        turn = TurnRecord.from_json(saved) if saved else None
         run = self._runs.run_of(state, runtime)
         if turn is not None and turn.message_id != message.id:
             turn = None
+        if turn is None and self._judged_where_they_run(self._entries(message.tool_calls), run):
+            return None
         if turn is not None and turn.settled and all(_unchanged(turn, call) for call in message.tool_calls):
             return None
         answered = answered_after(state["messages"], message)
@@ -210,6 +229,23 @@ class Turns:
             update.update((yield from self._new_rules(state, run, queue.new_rules)))
         return update
 
+    def ask_and_go_on_steps(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Steps[Any]:
+        """Ask about a turn that left the loop, and send its calls to the tools; nothing where the run is at its end."""
+        message = last_ai_message(state["messages"])
+        turn = TurnRecord.from_json(state[TURN]) if state.get(TURN) else None
+        if message is None or turn is None or turn.message_id != message.id:
+            return None
+        answered = answered_after(state["messages"], message)
+        if all(call["id"] in answered for call in message.tool_calls):
+            return None
+        update = (yield from self.ask_steps(state, runtime)) or {}
+        answered |= {refusal.tool_call_id for refusal in update.get("messages", ())}
+        # Calls without a record are the pseudo-calls of structured output; they are no tool calls.
+        left = [call for call in message.tool_calls if call["id"] not in answered and turn.call(call["id"])]
+        if not left:
+            return {**update, "jump_to": "model"}
+        return Command(update=update, goto=[Send("tools", [call]) for call in left])
+
     def _judge_late(
         self,
         state: Mapping[str, Any],
@@ -220,7 +256,7 @@ class Turns:
     ) -> Steps[TurnRecord | None]:
         """Judge calls that have no saved verdict, as after another middleware replaced the message."""
         known = [call for call in late if self._runs.find(call["name"]) is not None]
-        if self._judged_where_they_run(known, run):
+        if self._judged_where_they_run(self._entries(known), run):
             return turn
         index = yield from self._runs.index(state, run)
         joins = "" if turn is None else turn.turn_id
