@@ -162,6 +162,36 @@ def test_a_declaration_is_pinned_to_the_definition_that_it_names(servers: Server
     assert ToolCatalog.from_mcp(servers.client("files"), [record]).entries()[0].declared is None
 
 
+def test_listing_again_keeps_the_record_that_a_server_has_unless_a_new_one_is_given(servers: Servers) -> None:
+    servers.lists("files", tool("act"))
+    servers.lists("web", tool("fetch"))
+    record = RemoteServer("files", declarations={"act": True}, profiles={"act": ToolProfile(admin_only=True)})
+    catalog = ToolCatalog.from_mcp(servers.client("files"), [record])
+    assert catalog.add_mcp(servers.client("files", "web")) == ()
+    act = catalog.get("act")
+    assert act is not None and act.declared is True and act.profile.admin_only
+    servers.says("files", "fail")
+    catalog.add_mcp(servers.client("files"))
+    servers.lists("files", tool("act"))
+    catalog.add_mcp(servers.client("files"))
+    act = catalog.get("act")
+    assert act is not None and act.declared is True and act.profile.admin_only
+    catalog.add_mcp(servers.client("files"), [RemoteServer("files")])
+    act = catalog.get("act")
+    assert act is not None and act.declared is None and not act.profile.admin_only
+
+
+def test_a_client_that_connects_elsewhere_under_a_known_name_is_another_server(servers: Servers) -> None:
+    servers.lists("files", tool("act"))
+    servers.lists("web", tool("act"), tool("fetch"))
+    catalog = ToolCatalog.from_mcp(servers.client("files"))
+    moved = servers.client(connections={"files": servers.http("web")})
+    (refused,) = catalog.add_mcp(moved)
+    assert (refused.server, refused.name) == ("files", "") and "another launch identity" in refused.why
+    assert catalog.names() == ()
+    assert catalog.add_mcp(servers.client("files")) == () and catalog.names() == ("act",)
+
+
 # --- names ------------------------------------------------------------------------------------------
 
 
@@ -198,7 +228,9 @@ def test_a_prefix_can_collide_and_a_bad_name_is_refused_and_not_rewritten(server
 # --- servers that fail ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fails", ["gone", "fail", "hang", "no such command", "ends at once", "nothing to connect to"])
+@pytest.mark.parametrize(
+    "fails", ["gone", "fail", "hang", "no such command", "ends at once", "never answers", "nothing to connect to"]
+)
 def test_a_server_that_fails_loses_only_its_own_tools_and_is_reported(
     servers: Servers, fails: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -209,13 +241,17 @@ def test_a_server_that_fails_loses_only_its_own_tools_and_is_reported(
         connection = {**connection, "url": "http://127.0.0.1:1/"}
     elif fails == "no such command":
         connection = servers.stdio("files", command="/no/such/command")
+    elif fails == "never answers":
+        connection = servers.stdio("files", args=["-c", "import sys; sys.stdin.read()"])
     elif fails == "ends at once":
         connection = servers.stdio("files", args=["-c", ""])
     elif fails == "nothing to connect to":
         connection = {"transport": "stdio"}
     client = servers.client(connections={"files": connection, "web": servers.http("web")})
     catalog = ToolCatalog.from_mcp(
-        client, [RemoteServer("files", profiles={"read_file": READ})], within=0.5 if fails == "hang" else 10
+        client,
+        [RemoteServer("files", profiles={"read_file": READ})],
+        within=0.5 if fails in ("hang", "never answers") else 10,
     )
     assert catalog.names() == ("fetch",)
     ((server, name, why),) = reasons(catalog)

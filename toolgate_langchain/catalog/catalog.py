@@ -20,8 +20,11 @@ from toolgate_langchain.errors import CatalogError, ToolGateError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from typing_extensions import Unpack
+
     from toolgate_langchain.catalog.definition import Definition
     from toolgate_langchain.catalog.remote import RemoteServer
+    from toolgate_langchain.catalog.switches import CatalogOptions
 
 __all__ = ["RefusedTool", "ToolCatalog"]
 
@@ -57,6 +60,7 @@ class ToolCatalog(Switches):
         self._met: dict[str, CatalogEntry] = {}
         self._withdrawn: dict[str, CatalogEntry] = {}
         self._not_taken: dict[str, RefusedTool] = {}
+        self._records: dict[str, RemoteServer] = {}
         self._refused: list[RefusedTool] = []
 
     @classmethod
@@ -94,7 +98,12 @@ class ToolCatalog(Switches):
 
     @classmethod
     def from_mcp(
-        cls, client: Any, servers: Iterable[RemoteServer] = (), *, within: float = DEFAULT_WAIT, **options: Any
+        cls,
+        client: Any,
+        servers: Iterable[RemoteServer] = (),
+        *,
+        within: float = DEFAULT_WAIT,
+        **options: Unpack[CatalogOptions],
     ) -> ToolCatalog:
         """Build a catalog from the tools of MCP servers.
 
@@ -102,7 +111,7 @@ class ToolCatalog(Switches):
             client: See `add_mcp`, as for `servers` and `within`.
             servers: The operator's records.
             within: Seconds that each server has.
-            options: `closed`, `enabled` and `disabled_groups` of the class.
+            options: The arguments of the class.
 
         Raises:
             CatalogError: As `add_mcp`, and for a malformed option.
@@ -113,7 +122,12 @@ class ToolCatalog(Switches):
 
     @classmethod
     async def afrom_mcp(
-        cls, client: Any, servers: Iterable[RemoteServer] = (), *, within: float = DEFAULT_WAIT, **options: Any
+        cls,
+        client: Any,
+        servers: Iterable[RemoteServer] = (),
+        *,
+        within: float = DEFAULT_WAIT,
+        **options: Unpack[CatalogOptions],
     ) -> ToolCatalog:
         """As `from_mcp`, for asynchronous code."""
         catalog = cls(**options)
@@ -179,6 +193,7 @@ class ToolCatalog(Switches):
             if problem is None:
                 for name in [name for name, entry in self._entries.items() if entry.origin == origin]:
                     self._withdrawn[name] = self._entries.pop(name)
+                self._records[server.name] = server
                 self._not_taken = {name: one for name, one in self._not_taken.items() if one.server != server.name}
             else:
                 refused.append(RefusedTool(server.name, "", problem))
@@ -206,8 +221,9 @@ class ToolCatalog(Switches):
         Args:
             client: A `MultiServerMCPClient` of langchain-mcp-adapters, or the `MCPAdapter`s of
                 `langchain.mcp` by server name. Names and launch identities are read from it.
-            servers: The operator's records, by the client's names of the servers; a server without
-                one gets an empty one. A `launch` that is written there must be the client's.
+            servers: The operator's records, by the client's names of the servers. A server without
+                one keeps the one it has, else gets an empty one. A `launch` that is written there
+                must be the client's.
             within: Seconds that each server has to list its tools.
 
         Returns:
@@ -217,13 +233,13 @@ class ToolCatalog(Switches):
             CatalogError: For something that is no such client, two records for one server, a record
                 for a server that the client does not have, or where an event loop runs.
         """
-        return self._take_listings(finish(list_servers(client, servers, within)))
+        return self._take_listings(finish(list_servers(client, servers, within, self._records)))
 
     async def aadd_mcp(
         self, client: Any, servers: Iterable[RemoteServer] = (), *, within: float = DEFAULT_WAIT
     ) -> tuple[RefusedTool, ...]:
         """As `add_mcp`, for asynchronous code."""
-        return self._take_listings(await list_servers(client, servers, within))
+        return self._take_listings(await list_servers(client, servers, within, self._records))
 
     def _take_listings(self, listings: Iterable[Listing]) -> tuple[RefusedTool, ...]:
         refused = [one for listing in listings for one in self.add_remote(listing.server, listing.get)]

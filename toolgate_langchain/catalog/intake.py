@@ -78,7 +78,7 @@ def take_in(
         intake.refused += [RefusedTool(server.name, name, why) for name in missing]
     mine: dict[str, CatalogEntry] = {}
     for tool in listed:
-        problem = _problem(server, tool, {**taken, **mine} if mine else taken, missing)
+        problem = _problem(server, tool, taken, mine, missing)
         if problem is None:
             try:
                 entry = _entry(server, tool, pinned)
@@ -94,12 +94,18 @@ def take_in(
     return intake
 
 
-def _problem(server: RemoteServer, tool: Any, taken: Mapping[str, CatalogEntry], missing: list[str]) -> str | None:
+def _problem(
+    server: RemoteServer,
+    tool: Any,
+    taken: Mapping[str, CatalogEntry],
+    mine: Mapping[str, CatalogEntry],
+    missing: list[str],
+) -> str | None:
     if not isinstance(tool, BaseTool):
         return f"not a tool but {type(tool).__name__}"
     if not _NAME.fullmatch(tool.name):
         return "its name is not 1 to 128 of A-Z a-z 0-9 _ . -"
-    if (other := taken.get(tool.name)) is not None:
+    if (other := taken.get(tool.name) or mine.get(tool.name)) is not None:
         return f"its name is taken by a tool of {other.origin}"
     if missing and tool.name not in server.named:
         # A restriction under a misspelt name must not leave the tool that was meant to `"*"` or to nobody.

@@ -60,13 +60,16 @@ class _Connected:
     list_tools: Callable[[], Coroutine[Any, Any, Sequence[BaseTool]]]
 
 
-async def list_servers(client: Any, records: Iterable[RemoteServer], within: float) -> list[Listing]:
+async def list_servers(
+    client: Any, records: Iterable[RemoteServer], within: float, known: Mapping[str, RemoteServer]
+) -> list[Listing]:
     """Ask every server of a client for its tools, all at once.
 
     Args:
         client: A `MultiServerMCPClient`, or `MCPAdapter`s by server name.
         records: What the operator wrote, in any order.
         within: Seconds that each server has.
+        known: Records that were given before, by server; they hold on where there is no new one.
 
     Raises:
         CatalogError: For a client that is neither, two records for one server, or a record for a
@@ -81,12 +84,12 @@ async def list_servers(client: Any, records: Iterable[RemoteServer], within: flo
             raise CatalogError(f"two records are given for server {record.name!r}")
         by_name[record.name] = record
     if unknown := sorted(set(by_name) - set(servers)):
-        known = ", ".join(map(repr, list(servers)[:_MOST_SHOWN])) or "none"
-        raise CatalogError(f"a record is given for {', '.join(map(repr, unknown))}; the client's servers: {known}")
+        there = ", ".join(map(repr, list(servers)[:_MOST_SHOWN])) or "none"
+        raise CatalogError(f"a record is given for {', '.join(map(repr, unknown))}; the client's servers: {there}")
     return list(
         await asyncio.gather(
             *(
-                _list(by_name[name] if name in by_name else RemoteServer(name), server, within)
+                _list(by_name.get(name) or known.get(name) or RemoteServer(name), server, within)
                 for name, server in servers.items()
             )
         )

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypedDict
 
 from toolgate_langchain.catalog.checks import check_switch, no_such_tool
 from toolgate_langchain.errors import CatalogError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from toolgate_langchain.catalog.entry import CatalogEntry
 
-__all__ = ["Switches"]
+__all__ = ["CatalogOptions", "Switches"]
+
+
+class CatalogOptions(TypedDict, total=False):
+    """The arguments of `ToolCatalog`."""
+
+    closed: bool
+    enabled: Iterable[str] | None
+    disabled_groups: Iterable[str]
 
 
 class Switches:
