@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tests.support import Recorder
+from tests.support import Recorder, call, chat, says
 from toolgate_langchain import ApprovalRule, Surface, Tier, ToolCatalog, ToolGate, ToolProfile, Verdict
 
 OPEN = Surface("chat", routine=Verdict.ALLOW, consequential=Verdict.ALLOW, unclassified=Verdict.ALLOW)
@@ -40,3 +40,17 @@ def test_the_answers_are_kept_in_their_order(gate: ToolGate) -> None:
 def test_answers_that_do_not_exist_or_none_at_all_are_an_error(answers: Any) -> None:
     with pytest.raises(ValidationError, match="asks"):
         ApprovalRule(asks={"read": answers})
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_a_person_who_is_asked_can_always_say_no(asynchronous: bool) -> None:
+    ran = Recorder()
+    gate = ToolGate(approval_rule=ApprovalRule(asks={"send": ("approve",)}))
+    talk = chat([says(call("send", "s"))], [ran.tool("send")], gate=gate, asynchronous=asynchronous)
+    talk.say()
+    assert talk.request.allowed == ("approve",)
+    talk.answer("edit", edited_action={"name": "send", "args": {"to": "eve"}})
+    assert "not possible" in talk.request.error
+    talk.answer("reject", message="not now")
+    assert (ran.runs, talk.requests) == ([], [])
+    assert "not now" in talk.result("s")

@@ -179,7 +179,8 @@ class ApprovalQueue:
         Raises:
             InvalidAnswerError: If it cannot be used; nothing has changed then.
         """
-        if answer.type not in request.allowed:
+        # Whatever an operator offers, a person who is asked can say no.
+        if answer.type not in (*request.allowed, "reject"):
             raise InvalidAnswerError(f'"{answer.type}" is not possible here; possible: {", ".join(request.allowed)}')
         self._check_memory(answer, request)
         if answer.type != "reject":

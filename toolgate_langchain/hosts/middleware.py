@@ -285,7 +285,8 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
           model's message is in the state, with the arguments as they will run, and never on a resume.
         - A `description` is shown beside the call, never in its place, with hidden characters visible.
         - Calls are asked about one at a time, and an answer names its request; `answers="lenient"` takes
-          those of screens that cannot. An answer that is not allowed is asked again and raises nothing.
+          those of screens that cannot. An answer that is not allowed is asked again and raises nothing;
+          a rejection is always possible.
         - An edit stays with its tool and its schema, and is judged like a new call.
         - A rejected call that is proposed again in the run is refused without asking.
         - On an unattended surface nothing waits: what would be asked about is refused.

@@ -47,7 +47,8 @@ class ApprovalRule:
         undeclared_remote: What holds for a remote tool that its operator did not declare:
             `"unclassified"` judges it as an unclassified tool; `"exempt"` lets it run unasked.
         asks: Tools, by name, that need a person on every surface, as those with the explicit marker
-            do, each with the answers that a person may give. Any other answer is asked again.
+            do, each with the answers that a person may give. Any other answer is asked again, but a
+            rejection, which a person can always give.
     """
 
     undeclared_remote: Literal["unclassified", "exempt"] = "unclassified"
