@@ -214,10 +214,14 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def after_model(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Ask about the calls of the turn that need a person, one at a time."""
+        if self._turns.nothing_to_ask(state, runtime):
+            return None
         return run_steps(self._turns.ask_steps(state, runtime))
 
     def aafter_model(self, state: _State, runtime: Runtime[Any]) -> Coroutine[Any, Any, dict[str, Any] | None]:
         """As `after_model`, for asynchronous runs."""
+        if self._turns.nothing_to_ask(state, runtime):
+            return _nothing()
         return arun_steps(self._turns.ask_steps(state, runtime))
 
     def wrap_tool_call(
@@ -304,6 +308,10 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
 
         gate, where = gate_for(interrupt_on, options)
         return cls(gate, **where)
+
+
+async def _nothing() -> None:
+    """An update that changes nothing."""
 
 
 class NeverAsks(ToolGateMiddleware):

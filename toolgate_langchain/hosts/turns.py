@@ -199,6 +199,15 @@ class Turns:
 
     # --- asking -------------------------------------------------------------------------------
 
+    def nothing_to_ask(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> bool:
+        """Whether no verdict is saved and the last message makes no calls that could need a person, as in most turns."""
+        message = state["messages"][-1] if state["messages"] else None
+        if state.get(TURN) or not isinstance(message, AIMessage):
+            return False
+        if not message.tool_calls:
+            return True
+        return self._judged_where_they_run(self._entries(message.tool_calls), self._runs.run_of(state, runtime))
+
     def ask_steps(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Steps[dict[str, Any] | None]:
         """Ask about the calls of the turn that need a person, one at a time."""
         message = last_ai_message(state["messages"])
@@ -209,8 +218,6 @@ class Turns:
         run = self._runs.run_of(state, runtime)
         if turn is not None and turn.message_id != message.id:
             turn = None
-        if turn is None and self._judged_where_they_run(self._entries(message.tool_calls), run):
-            return None
         if turn is not None and turn.settled and all(_unchanged(turn, call) for call in message.tool_calls):
             return None
         answered = answered_after(state["messages"], message)
