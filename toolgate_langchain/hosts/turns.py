@@ -200,7 +200,7 @@ class Turns:
     # --- asking -------------------------------------------------------------------------------
 
     def nothing_to_ask(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> bool:
-        """Whether no verdict is saved and the last message makes no calls that could need a person, as in most turns."""
+        """Whether no verdict is saved and no call of the last message could need a person, as in most turns."""
         message = state["messages"][-1] if state["messages"] else None
         if state.get(TURN) or not isinstance(message, AIMessage):
             return False
