@@ -131,6 +131,27 @@ def test_the_filter_is_an_interface_of_its_own_that_the_gate_uses() -> None:
     assert made.unattended(["save", "read"]) == gate.unattended(["save", "read"], surface="cron") == ["read"]
 
 
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda gate: gate.unattended("read", surface="cron"), "names is 'read'; it must be a list"),
+        (lambda gate: gate.unattended([5], surface="cron"), "names holds 5, which is not a tool's name"),
+        (lambda gate: gate.filter_offerable("read", surface="chat"), "names is 'read'; it must be a list"),
+        (lambda gate: gate.decide("read", surface="chat"), "call is 'read'; it must be a tool call"),
+        (lambda gate: gate.explain({"name": "read"}, surface="chat"), "it must be a tool call"),
+        (lambda gate: gate.explain({"name": 5, "args": {}}, surface="chat"), "it must be a tool call"),
+        (lambda gate: gate.around(ToolGateMiddleware()), "others is .* it must be a list"),
+        (lambda gate: gate.around([ToolGateMiddleware]), r"others\[0\] is .*, which is not a middleware"),
+    ],
+)
+def test_what_a_gate_is_asked_names_what_was_given_and_what_is_allowed(
+    ask: Callable[[ToolGate], Any], says: str
+) -> None:
+    gate = ToolGate(ToolCatalog.from_tools([Recorder().tool("read", READ)]))
+    with pytest.raises(ConfigurationError, match=says):
+        ask(gate)
+
+
 # --- calls ---------------------------------------------------------------------------------------
 
 

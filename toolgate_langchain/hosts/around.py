@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, hook_config
 
 from toolgate_langchain.approvals.steps import arun_steps, run_steps
+from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts._langgraph import check_nothing_follows_the_model
+from toolgate_langchain.hosts.checks import check_lists
 from toolgate_langchain.hosts.middleware import NeverAsks, ToolGateMiddleware
 
 if TYPE_CHECKING:
@@ -36,10 +38,17 @@ def place_around(gate: ToolGate, others: Sequence[_Middleware], **options: Any) 
         others: The other middleware, in their order.
         **options: As for `ToolGateMiddleware`.
 
+    Raises:
+        ConfigurationError: If one of the others is no middleware.
+
     Returns:
         One middleware where there are no others; else an outer and an inner part that share one
         agent's runs, and the others between them.
     """
+    check_lists({"others": others})
+    for position, other in enumerate(others):
+        if not isinstance(other, AgentMiddleware):
+            raise ConfigurationError(f"others[{position}] is {other!r}, which is not a middleware")
     inner = _OfferAndEnforce(gate, **options)
     can_ask = inner.runs.can_ask()
     if not others:

@@ -9,7 +9,7 @@ from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.policy.approval_rule import ApprovalRule
 
-__all__ = ["check_callables", "check_caps", "check_kinds", "check_lists"]
+__all__ = ["check_call", "check_callables", "check_caps", "check_kinds", "check_lists", "check_names"]
 
 
 def check_kinds(*, catalog: Any, approval_rule: Any, ledger: Any) -> None:
@@ -45,6 +45,27 @@ def check_lists(given: Mapping[str, Any]) -> None:
     for name, listed in given.items():
         if not isinstance(listed, Sequence) or isinstance(listed, str):
             raise ConfigurationError(f"{name} is {listed!r}; it must be a list")
+
+
+def check_names(names: Any) -> None:
+    """Refuse what is no list of names; one name alone would be read letter by letter.
+
+    Raises:
+        ConfigurationError: Saying what was given.
+    """
+    check_lists({"names": names})
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise ConfigurationError(f"names holds {wrong[0]!r}, which is not a tool's name")
+
+
+def check_call(call: Any) -> None:
+    """Refuse what is no tool call.
+
+    Raises:
+        ConfigurationError: Saying what was given.
+    """
+    if not isinstance(call, Mapping) or not isinstance(call.get("name"), str) or "args" not in call:
+        raise ConfigurationError(f'call is {call!r}; it must be a tool call: {{"name": ..., "args": {{...}}}}')
 
 
 def check_caps(given: Mapping[str, Any]) -> None:

@@ -16,7 +16,14 @@ from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.errors import ConfigurationError, needs_extra
-from toolgate_langchain.hosts.checks import check_callables, check_caps, check_kinds, check_lists
+from toolgate_langchain.hosts.checks import (
+    check_call,
+    check_callables,
+    check_caps,
+    check_kinds,
+    check_lists,
+    check_names,
+)
 from toolgate_langchain.policy.approval_rule import ApprovalRule
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
 from toolgate_langchain.policy.context import (
@@ -195,6 +202,8 @@ class ToolGate:
             surface: Where the run is driven from.
             **where: `caller`, `configuration`, `zone`, as for `context`.
         """
+        if names is not None:
+            check_names(names)
         return filter_offerable(names, self.context(surface, **where), self.catalog)
 
     def unattended_filter(self, surface: str | Surface) -> UnattendedToolFilter:
@@ -203,6 +212,7 @@ class ToolGate:
 
     def unattended(self, names: Sequence[str], *, surface: str | Surface) -> list[str]:
         """The names, in their order, that never pause a run on a surface."""
+        check_names(names)
         return self.unattended_filter(surface).unattended(names)
 
     # --- one call -----------------------------------------------------------------------------
@@ -242,6 +252,7 @@ class ToolGate:
         run_id: str = "",
         **where: Any,
     ) -> tuple[ProposedCall, RunContext, Rulebook, RulesInForce, RunMemory, CallFacts]:
+        check_call(call)
         context = self.context(surface, **where)
         if isinstance(rules, list | tuple):
             index = RuleIndex(rules)
