@@ -78,7 +78,9 @@ class InMemoryLedger:
 
     def quiet(self, run_id: str, thread_id: str | None) -> bool:
         """See `Ledger.quiet`."""
-        return not self._stopped and run_id not in self._runs and not (thread_id and self._rules.get(thread_id))
+        if self._stopped or run_id in self._runs:
+            return False
+        return thread_id is None or not self._rules.get(thread_id)
 
     # --- the memory of a run ------------------------------------------------------------------
 

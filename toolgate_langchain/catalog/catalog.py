@@ -55,7 +55,7 @@ class ToolCatalog(Switches):
     ) -> None:
         super().__init__(enabled=enabled, disabled_groups=disabled_groups)
         check_switch("closed", closed)
-        self.closed = closed
+        self._closed = closed
         self._pinned: dict[tuple[str, str], Definition] = {}
         self._met: dict[str, CatalogEntry] = {}
         self._withdrawn: dict[str, CatalogEntry] = {}
@@ -133,6 +133,18 @@ class ToolCatalog(Switches):
         catalog = cls(**options)
         await catalog.aadd_mcp(client, servers, within=within)
         return catalog
+
+    @property
+    def closed(self) -> bool:
+        """Whether tools that were not registered by hand are refused. It may be set at any time."""
+        return self._closed
+
+    @closed.setter
+    def closed(self, closed: bool) -> None:
+        check_switch("closed", closed)
+        with self._lock:
+            self._closed = closed
+            self.version += 1
 
     # --- registration -------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ other model and every other call takes the long way, which is the only one that 
 from __future__ import annotations
 
 from functools import cached_property
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
@@ -28,7 +27,7 @@ _OF_A_MODEL: Final = {"type", "cls", "schema", "custom_init", "root_model", "con
 _OF_ITS_FIELDS: Final = {"type", "fields", "model_name", "computed_fields"}
 _OF_A_FIELD: Final = {"type", "schema", "metadata"}
 
-_CODE: Final = (FunctionType, classmethod, staticmethod, property, cached_property)
+_CODE: Final = (classmethod, staticmethod, property, cached_property)
 
 
 class FlatArguments:
@@ -61,7 +60,9 @@ class FlatArguments:
         # Fields of these names stand for a function's variadic parameters.
         if any(field is None for field in found.values()) or {"args", "kwargs"} & set(found):
             return None
-        return cls({name: field for name, field in found.items() if field is not None})
+        made = cls({name: field for name, field in found.items() if field is not None})
+        # Defaults are not validated, and may be what no call could carry.
+        return made if made._can_carry(made._defaults) and "".join(found).isascii() else None
 
     def __call__(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """The effective arguments; `None` where only validation can tell.
@@ -72,16 +73,8 @@ class FlatArguments:
         Returns:
             The very same object where nothing was left out.
         """
-        kinds = self._kinds
-        for name, value in arguments.items():
-            kind = type(value)
-            if kinds.get(name) is not kind:
-                return None
-            if kind is str:
-                if not value.isascii() or len(value) > self._longest:
-                    return None
-            elif kind is int and not -_LONG_INTEGER <= value < _LONG_INTEGER:
-                return None
+        if not self._can_carry(arguments):
+            return None
         if list(arguments) == self._names:
             return arguments
         values: dict[str, Any] = {}
@@ -94,12 +87,27 @@ class FlatArguments:
             values[name] = value
         return values
 
+    def _can_carry(self, values: dict[str, Any]) -> bool:
+        """Whether all values are of their fields' very types, and such that JSON and the stores carry them."""
+        kinds = self._kinds
+        for name, value in values.items():
+            kind = type(value)
+            if kinds.get(name) is not kind or type(name) is not str:
+                return False
+            if kind is str:
+                if not value.isascii() or len(value) > self._longest:
+                    return False
+            elif kind is int and not -_LONG_INTEGER <= value < _LONG_INTEGER:
+                return False
+        return True
+
 
 def _has_code(model: type[BaseModel]) -> bool:
     """Whether a model brings code of its own, which may do anything when it is validated or read."""
     ours = [cls for cls in model.__mro__ if cls not in BaseModel.__mro__]
-    return any(
-        isinstance(value, _CODE) and not name.startswith("__pydantic_")
+    # What stands in a class of another kind need not be Python at all, and such a metaclass may do anything.
+    return any(type(cls) is not type(BaseModel) for cls in ours) or any(
+        (isinstance(value, _CODE) or callable(value)) and not name.startswith("__pydantic_")
         for cls in ours
         for name, value in vars(cls).items()
     )
