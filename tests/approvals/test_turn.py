@@ -178,7 +178,7 @@ class TestChannels:
     def test_a_rule_that_goes_to_the_ledger_writes_nothing(
         self, asynchronous: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("toolgate_langchain.hosts.turns.MAX_RULES_IN_STATE", 1)
+        monkeypatch.setattr("toolgate_langchain.hosts.base_turns.MAX_RULES_IN_STATE", 1)
         talk = self.talk(says(call("deploy", n=1)), says(call("deploy", n=2)), asynchronous=asynchronous)
         talk.say()
         for _ in range(2):

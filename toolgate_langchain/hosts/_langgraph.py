@@ -6,7 +6,6 @@ The dependency is capped below the next minor version because of this module.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import ToolMessage
@@ -14,17 +13,22 @@ from langgraph.config import get_config
 from langgraph.types import Command, Send
 
 from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.hosts.superseding import LeftBehind
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
 
+    from langgraph.prebuilt import ToolNode
+
 __all__ = [
-    "LeftBehind",
     "check_innermost",
     "check_nothing_follows_the_model",
     "has_checkpointer",
     "left_behind",
+    "nodes_of",
     "owners_of_nodes",
+    "state_of",
+    "tool_wrappers",
     "written_by",
 ]
 
@@ -42,18 +46,11 @@ _INTERRUPT_CHANNEL: Final = "__interrupt__"
 """Where a checkpoint keeps what a task waits for."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeftBehind:
-    """What a step left behind that was interrupted and never finished."""
-
-    interrupted: bool = False
-    results: Mapping[str, ToolMessage] = field(default_factory=dict)
-    """Results of tools that ran beside the one that waited, by call id. LangGraph drops them when new
-    input arrives."""
-
-
 def left_behind(*, asynchronous: bool) -> LeftBehind | Awaitable[LeftBehind]:
-    """Look up what the step before the input of this run left behind; called in the run's first node."""
+    """Look up what the step before the input of this run left behind; called in the run's first node.
+
+    LangGraph itself drops the results of tools that ran beside the one that waited when new input arrives.
+    """
     configurable: dict[str, Any] = get_config().get("configurable", {})
     saver: Any = configurable.get(_CHECKPOINTER_KEY)
     if not has_checkpointer():
@@ -78,7 +75,8 @@ def _interrupted_in(checkpoints: Iterable[Any], current: str | None) -> LeftBehi
             continue
         writes = checkpoint.pending_writes or ()
         interrupted = any(channel == _INTERRUPT_CHANNEL for _, channel, _ in writes)
-        written = [value for _, channel, value in writes if channel == "messages"]
+        # Whatever the graph calls its messages, what is a tool message is the result of a call.
+        written = [value for _, _, value in writes]
         flat = [one for value in written for one in (value if isinstance(value, list) else [value])]
         return LeftBehind(interrupted, {one.tool_call_id: one for one in flat if isinstance(one, ToolMessage)})
     return LeftBehind()
@@ -102,6 +100,8 @@ def check_innermost(handler: object) -> None:
         )
 
 
+_INPUT_CHANNEL: Final = "__start__"
+"""The channel that takes the graph's input."""
 _READ_KEY: Final = "__pregel_read"
 """Where a running node finds the function that reads the graph's channels, bound to them."""
 _EDGE_TO: Final = "branch:to:"
@@ -131,6 +131,41 @@ def check_nothing_follows_the_model(own: str) -> None:
             "give that middleware to gate.around([...]) as one of the others, or use ToolGateMiddleware(gate, ...) "
             "as the last one of the list"
         )
+
+
+def state_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """All of a running graph's state as this step found it, also what its node is not given.
+
+    Args:
+        config: The config of the running node.
+
+    Raises:
+        ConfigurationError: If no graph runs, or it cannot be read.
+    """
+    read: Any = config.get("configurable", {}).get(_READ_KEY)
+    channels = next((one for one in getattr(read, "args", ()) if isinstance(one, Mapping)), None)
+    if channels is None:
+        raise ConfigurationError("there is no running graph whose state could be read here; call it from a node")
+    # Neither keys of the state nor names of nodes can hold a colon.
+    names = [name for name in channels if ":" not in name and name != _INPUT_CHANNEL]
+    return {**dict.fromkeys(names), **read(names)}
+
+
+def nodes_of(graph: Any) -> dict[str, Any]:
+    """What runs in each node of a compiled graph, by the node's name.
+
+    Raises:
+        ConfigurationError: If it is no compiled graph.
+    """
+    nodes = getattr(getattr(graph, "builder", None), "nodes", None)
+    if nodes is None:
+        raise ConfigurationError(f"{graph!r} is not a compiled StateGraph")
+    return {name: node.runnable for name, node in nodes.items()}
+
+
+def tool_wrappers(node: ToolNode) -> tuple[Any, Any]:
+    """The functions that a tool node puts around each call: the synchronous and the asynchronous one."""
+    return node._wrap_tool_call, node._awrap_tool_call
 
 
 def written_by(command: Command[Any]) -> set[str]:

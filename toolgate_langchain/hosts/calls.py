@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from langchain.agents.structured_output import AutoStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolMessage
 
 from toolgate_langchain.canonical import check_plain
@@ -18,7 +17,6 @@ __all__ = [
     "answered_after",
     "in_order",
     "last_ai_message",
-    "structured_output_names",
     "with_fresh_ids",
     "with_refused_invalid_calls",
     "without_unstorable_calls",
@@ -184,14 +182,3 @@ def with_refused_invalid_calls(message: AIMessage) -> list[BaseMessage]:
         text = f"The call of {name!r} was not executed. {why}"
         results.append(ToolMessage(text, name=name, tool_call_id=call_id, status="error"))
     return [message.model_copy(update={"invalid_tool_calls": calls}), *results]
-
-
-def structured_output_names(response_format: Any) -> frozenset[str]:
-    """The names of the pseudo-tools through which a model gives structured output; they are not tool calls."""
-    if response_format is None:
-        return frozenset()
-    if isinstance(response_format, AutoStrategy):
-        response_format = ToolStrategy(schema=response_format.schema)
-    if isinstance(response_format, ToolStrategy):
-        return frozenset(spec.name for spec in response_format.schema_specs)
-    return frozenset()

@@ -12,7 +12,7 @@ from toolgate_langchain.policy.decision import what_the_model_is_told
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.turn import CallRecord
 
-__all__ = ["edited_notice", "refusal", "refused", "rejection", "response"]
+__all__ = ["refusal", "refused", "rejection", "response", "with_notice"]
 
 
 def refusal(call_id: str, name: str, code: str, reason: str, *, message_id: str | None = None) -> ToolMessage:
@@ -49,12 +49,24 @@ def refused(call: CallRecord) -> ToolMessage:
     return refusal(call.call_id, call.name, call.code, call.reason, message_id=_message_id(call))
 
 
-def edited_notice(call: CallRecord) -> str:
-    """What stands before the result of a call that a person edited."""
-    return (
-        f"A person replaced the arguments of this call before it ran. {call.name!r} ran with "
-        f"{canonical_json(call.arguments or {})} instead. Do not repeat your own version.\n\n"
+def with_notice(result: Any, record: CallRecord | None) -> Any:
+    """A result with what ran instead in front of it, where a person edited the call; else as it is.
+
+    Args:
+        result: What the call gave; only its own tool message is changed.
+        record: What was saved of the call.
+    """
+    if record is None or record.outcome != "edited":
+        return result
+    if not isinstance(result, ToolMessage) or result.tool_call_id != record.call_id:
+        return result
+    notice = (
+        f"A person replaced the arguments of this call before it ran. {record.name!r} ran with "
+        f"{canonical_json(record.arguments or {})} instead. Do not repeat your own version.\n\n"
     )
+    if isinstance(result.content, str):
+        return result.model_copy(update={"content": notice + result.content})
+    return result.model_copy(update={"content": [{"type": "text", "text": notice}, *result.content]})
 
 
 def _message_id(call: CallRecord) -> str:

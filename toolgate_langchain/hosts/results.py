@@ -11,7 +11,7 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langgraph.types import Command
 
 from toolgate_langchain.hosts._langgraph import written_by
-from toolgate_langchain.hosts.refusal import edited_notice
+from toolgate_langchain.hosts.refusal import with_notice
 from toolgate_langchain.hosts.run_state import CHANNELS
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def finished(call: ToolCall, record: CallRecord | None, result: Any) -> Any:
     result = own_result(call, result)
     if isinstance(result, list):
         return [finished(call, record, one) for one in result]
-    if record is not None and record.outcome == "edited":
-        return _with_notice(result, record)
-    return result
+    if isinstance(result, Command) and record is not None and record.outcome == "edited":
+        return _with_notice_inside(result, record)
+    return with_notice(result, record)
 
 
 def channels_written(command: Command[Any]) -> str:
@@ -64,14 +64,9 @@ def dropped(call: ToolCall, written: str) -> ToolMessage:
     return ToolMessage(text, name=call["name"], tool_call_id=str(call["id"]), status="error")
 
 
-def _with_notice(result: Any, record: CallRecord) -> Any:
-    """Put what ran instead in front of the result of an edited call."""
-    if isinstance(result, Command) and isinstance(result.update, Mapping):
-        messages = [_with_notice(message, record) for message in result.update.get("messages", ())]
-        return replace(result, update={**result.update, "messages": messages} if messages else result.update)
-    if not isinstance(result, ToolMessage) or result.tool_call_id != record.call_id:
-        return result
-    notice = edited_notice(record)
-    if isinstance(result.content, str):
-        return result.model_copy(update={"content": notice + result.content})
-    return result.model_copy(update={"content": [{"type": "text", "text": notice}, *result.content]})
+def _with_notice_inside(command: Command[Any], record: CallRecord) -> Command[Any]:
+    """Put what ran instead in front of the result that a command of an edited call carries."""
+    if not isinstance(command.update, Mapping):
+        return command
+    messages = [with_notice(message, record) for message in command.update.get("messages", ())]
+    return replace(command, update={**command.update, "messages": messages}) if messages else command

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, RemoveMessage, ToolMessage
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langchain_core.messages import AIMessage, ToolMessage
 
 from toolgate_langchain.approvals.ledger import GrantStatus, Ledger
 from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, unasked_key
@@ -22,14 +22,22 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, ToolCall
 
     from toolgate_langchain.approvals.steps import Steps
-    from toolgate_langchain.hosts._langgraph import LeftBehind
 
-__all__ = ["supersede"]
+__all__ = ["LeftBehind", "supersede"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """What a step left behind that was interrupted and never finished."""
+
+    interrupted: bool = False
+    results: Mapping[str, ToolMessage] = field(default_factory=dict)
+    """Results of tools that ran beside the one that waited, by call id."""
 
 
 def supersede(
     state: Mapping[str, Any], run: Run, ledger: Ledger, left_behind: Callable[[], LeftBehind | Any]
-) -> Steps[dict[str, Any]]:
+) -> Steps[list[BaseMessage] | None]:
     """Give every call of a turn that was left pending its message, in its place.
 
     Detected by what is saved as pending, not by dangling ids, which a handover between agents has too.
@@ -41,15 +49,14 @@ def supersede(
         left_behind: Looks up what the interrupted step left behind; may return an awaitable.
 
     Returns:
-        The state update; the turn is closed by it. Rules and rejections are kept.
+        The messages with those of the closed turn in their place; `None` where there is nothing to close.
+        The saved turn is over in any case. Rules and rejections are kept.
     """
-    saved = state.get(TURN)
-    turn = TurnRecord.from_json(saved)
+    turn = TurnRecord.from_json(state.get(TURN))
     messages: Sequence[BaseMessage] = state["messages"]
-    closed_only: dict[str, Any] = {TURN: {}} if saved else {}
     place = _place(messages, turn)
     if place is None:
-        return closed_only
+        return None
     message, end = messages[place], place + 1
     assert isinstance(message, AIMessage)
     while end < len(messages) and isinstance(messages[end], ToolMessage):
@@ -57,12 +64,12 @@ def supersede(
     answered = {one.tool_call_id for one in messages[place + 1 :] if isinstance(one, ToolMessage)}
     dangling = [call for call in message.tool_calls if call["id"] not in answered]
     if not dangling:
-        return closed_only
+        return None
     if turn is not None and turn.message_id != message.id:
         turn = None
     left = yield left_behind
     if turn is None and not left.interrupted:
-        return closed_only
+        return None
     earlier_run = state.get(RUN) or {}
     earlier = str(earlier_run.get("id")), str(earlier_run.get("start", ""))
     closed: list[BaseMessage] = []
@@ -76,8 +83,7 @@ def supersede(
     if turn is not None:
         yield partial(ledger.withdraw, [call.request_id for call in turn.calls])
     # Providers refuse tool messages that stand after the user's next words, so the list is rebuilt.
-    rebuilt = [*messages[:end], *closed, *messages[end:]]
-    return {TURN: {}, "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *rebuilt]}
+    return [*messages[:end], *closed, *messages[end:]]
 
 
 def _place(messages: Sequence[BaseMessage], turn: TurnRecord | None) -> int | None:

@@ -9,29 +9,18 @@ from langchain.agents.middleware.types import ExtendedModelResponse, ModelReques
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from langgraph.types import Command, Send, interrupt
 
-from toolgate_langchain.approvals.queue import ApprovalQueue
-from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, StandingRule
 from toolgate_langchain.approvals.turn import Run, TurnRecord, raw_digest
-from toolgate_langchain.hosts.calls import (
-    answered_after,
-    in_order,
-    last_ai_message,
-    structured_output_names,
-    with_fresh_ids,
-    with_refused_invalid_calls,
-    without_unstorable_calls,
-)
-from toolgate_langchain.hosts.refusal import refused, rejection
-from toolgate_langchain.hosts.run_state import RULES, TURN, read_rules, write_rules
+from toolgate_langchain.hosts.base_turns import BaseTurns
+from toolgate_langchain.hosts.calls import answered_after, in_order, last_ai_message, with_refused_invalid_calls
+from toolgate_langchain.hosts.run_state import TURN
+from toolgate_langchain.hosts.structured import structured_output_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from langgraph.runtime import Runtime
 
     from toolgate_langchain.approvals.steps import Steps
-    from toolgate_langchain.catalog.entry import CatalogEntry
-    from toolgate_langchain.hosts.runs import AgentRuns
 
 __all__ = ["Turns"]
 
@@ -40,16 +29,12 @@ _MAX_UNREADABLE_MESSAGES: Final = 6
 turn ends as it is: three replies of one call each."""
 
 
-class Turns:
+class Turns(BaseTurns):
     """Judges and asks for one agent.
 
     Args:
         runs: The agent's runs.
     """
-
-    def __init__(self, runs: AgentRuns) -> None:
-        self._runs, self._gate = runs, runs.gate
-        self._foregone = runs.foregone
 
     def nothing_to_judge(self, request: ModelRequest[Any], answer: ModelResponse[Any]) -> bool:
         """Whether a turn makes no calls, or only readable ones that nobody can have to be asked about.
@@ -109,11 +94,7 @@ class Turns:
         message = last_ai_message(answer.result)
         if message is None or not message.tool_calls:
             return answer, message
-        made = with_fresh_ids(message, self._gate.judge.new_id, request.state["messages"])
-        made = without_unstorable_calls(made)
-        told: list[BaseMessage] = [made]
-        if made.tool_calls and made.invalid_tool_calls:
-            told = with_refused_invalid_calls(made)
+        told = self._readable_message(message, request.state["messages"])
         if len(told) == 1 and told[0] is message:
             return answer, message
         result = [new for one in answer.result for new in (told if one is message else [one])]
@@ -133,17 +114,7 @@ class Turns:
         run = self._runs.run_of(request.state, request.runtime)
         if self._judged_where_they_run(entries, run):
             return answer
-        index = yield from self._runs.index(request.state, run)
-        turn = yield from self._gate.judge.judge(
-            run,
-            str(message.id),
-            calls,
-            self._runs.find,
-            index,
-            messages=request.messages,
-            state=request.state,
-            save=any(self._returns_directly(call["name"]) for call in calls),
-        )
+        turn = yield from self._judge_calls(run, message, calls, request.state, request.messages)
         if turn is None:
             return answer
         if refusals := self._refused_early(turn, ()):
@@ -152,43 +123,6 @@ class Turns:
         if jump and not turn.settled:
             update["jump_to"] = "end"
         return ExtendedModelResponse(answer, Command(update=update))
-
-    def _returns_directly(self, name: str) -> bool:
-        entry = self._runs.find(name)
-        return entry is not None and entry.tool is not None and entry.tool.return_direct
-
-    def _refused_early(self, turn: TurnRecord, answered: Container[str]) -> list[ToolMessage]:
-        """Refusals of calls whose tool ends the run with its result.
-
-        Given where the tool runs, such a refusal would end the run and the model would never hear it.
-        """
-        return [
-            rejection(call) if call.outcome == "rejected" else refused(call)
-            for call in turn.calls
-            if call.outcome in ("rejected", "refused")
-            and call.call_id not in answered
-            and self._returns_directly(call.name)
-        ]
-
-    def _entries(self, calls: Sequence[ToolCall]) -> list[CatalogEntry | None]:
-        return [self._runs.find(call["name"]) for call in calls]
-
-    def _judged_where_they_run(self, entries: Sequence[CatalogEntry | None], run: Run) -> bool:
-        """Whether no call of the tools could need a person or has to be refused early, whatever its arguments.
-
-        Judging them now as well would leave nothing to ask and nothing to save. `None` is a tool that
-        nobody knows, whose call is refused where it would run.
-        """
-        if self._gate.rulebook.argument_policies:
-            return False
-        for entry in entries:
-            if entry is None:
-                continue
-            if entry.tool is not None and entry.tool.return_direct:
-                return False
-            if not self._foregone.unasked(entry, run.context):
-                return False
-        return True
 
     @staticmethod
     def _calls_to_judge(message: AIMessage, result: Sequence[BaseMessage], response_format: Any) -> list[ToolCall]:
@@ -227,14 +161,7 @@ class Turns:
             turn = yield from self._judge_late(state, run, message, late, turn)
         if turn is None or turn.settled:
             return None
-        queue = ApprovalQueue(self._gate.judge, run, turn, message.tool_calls, self._runs.find, self._gate.answers)
-        yield from queue.ask_all(interrupt)
-        update: dict[str, Any] = {TURN: turn.to_json()}
-        if refusals := self._refused_early(turn, answered):
-            update["messages"] = refusals
-        if queue.new_rules:
-            update.update((yield from self._new_rules(state, run, queue.new_rules)))
-        return update
+        return (yield from self._ask_all(run, turn, message, state, answered, interrupt))
 
     def ask_and_go_on_steps(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Steps[Any]:
         """Ask about a turn that left the loop, and send its calls to the tools; nothing where the run is at its end."""
@@ -279,19 +206,6 @@ class Turns:
         turn.calls = [call for call in turn.calls if call.call_id not in replaced] + judged.calls
         turn.settled = False
         return turn
-
-    def _new_rules(self, state: Mapping[str, Any], run: Run, new: Sequence[StandingRule]) -> Steps[dict[str, Any]]:
-        """Take new rules into the state, as far as there is room; the ledger has them all already.
-
-        Those of a subagent stay in the ledger as well, because its state may end with this call.
-        """
-        saved = read_rules(state.get(RULES))
-        merged = RuleIndex((*saved, *new)).rules
-        kept = merged[:MAX_RULES_IN_STATE]
-        moved = [rule for rule in new if rule in kept]
-        if moved and run.thread_id is not None and not run.agent_path:
-            yield lambda: self._gate.ledger.drop_thread_rules(str(run.thread_id), moved)
-        return {RULES: write_rules(kept)} if kept != saved else {}
 
 
 def _unchanged(turn: TurnRecord, call: ToolCall) -> bool:

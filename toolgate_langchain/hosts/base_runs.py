@@ -1,0 +1,249 @@
+"""The runs of one agent: how they start, what is saved of them, and what is known of the agent's tools.
+
+It is the same for every host. What a host knows of where a run is driven from (LangGraph's `Runtime`,
+a `RunnableConfig`) is handed through to the functions that were given as settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, StandingRule
+from toolgate_langchain.approvals.turn import Run
+from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.hosts.foregone import Foregone
+from toolgate_langchain.hosts.run_state import (
+    RULES,
+    RUN,
+    current_run,
+    read_rules,
+    read_run,
+    write_rules,
+    write_run,
+)
+from toolgate_langchain.policy.caller import Caller, RunConfiguration
+from toolgate_langchain.policy.surface import Surface
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
+    from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.catalog.entry import CatalogEntry
+    from toolgate_langchain.hosts.gate import ToolGate
+    from toolgate_langchain.policy.context import RunContext
+
+__all__ = ["Runs", "Setting"]
+
+Setting: TypeAlias = Any
+"""A value, or a function of where the run is driven from that gives it."""
+
+_EMPTY: Final = RuleIndex()
+
+_CACHED: Final = 256
+"""Runs and rule indexes kept parsed; more are parsed again when they come round."""
+
+
+class Runs:
+    """The runs of one agent behind a gate.
+
+    Args:
+        gate: The gate.
+        surface: A surface's name, or a function of where it is driven from that gives one.
+        caller: For whom the agent runs, or a function of where it is driven from.
+        configuration: What the run may use, or a function of where it is driven from.
+        zone: Where the run's models run, or a function of where it is driven from.
+
+    Raises:
+        ConfigurationError: For values that the gate does not know; functions are checked at each start.
+    """
+
+    def __init__(
+        self,
+        gate: ToolGate,
+        *,
+        surface: Setting,
+        caller: Setting,
+        configuration: Setting,
+        zone: Setting,
+    ) -> None:
+        self.gate = gate
+        self._surface, self._caller, self._configuration, self._zone = (
+            surface,
+            caller,
+            configuration,
+            zone,
+        )
+        checked = {"caller": caller, "configuration": configuration, "zone": zone}
+        gate.context(
+            next(iter(gate.surfaces)) if callable(surface) else surface,
+            **{name: value for name, value in checked.items() if not callable(value)},
+        )
+        self.foregone = Foregone(gate.rulebook)
+        self._tools: dict[str, BaseTool] = {}
+        self._runs: dict[str, tuple[Any, str | None, RunConfiguration | None, Run]] = {}
+        self._latest: tuple[Any, str | None, RunConfiguration | None, Run] | None = None
+        self._indexes: dict[str, tuple[Any, Sequence[StandingRule], frozenset[str], RuleIndex]] = {}
+
+    def can_ask(self) -> bool:
+        """Whether a run of this agent can ever ask a person, as far as is known when it is built."""
+        if callable(self._surface):
+            return True
+        surface = self.gate.surface(self._surface)
+        if not surface.attended:
+            return False
+        catalog, rule = self.gate.catalog, self.gate.approval_rule
+        if not catalog.closed or self.gate.rulebook.argument_policies:
+            return True
+        return any(rule.need(entry, surface).needed for entry in catalog.entries())
+
+    def thread_of(self, where: Any) -> str | None:
+        """The thread that a run is on; `None` where it is on none."""
+        raise NotImplementedError
+
+    def context(self, where: Any) -> RunContext:
+        """Where and for whom a run starts, read from the settings.
+
+        Args:
+            where: Where the run is driven from.
+
+        Raises:
+            ConfigurationError: If what a function gives is unknown to the gate.
+        """
+        return self.gate.context(
+            self._setting(self._surface, where, str | Surface, "surface"),
+            caller=self._setting(self._caller, where, Caller | None, "caller"),
+            configuration=self._live_configuration(where),
+            zone=self._setting(self._zone, where, object, "zone"),
+        )
+
+    def new_run(self, context: RunContext, where: Any) -> Run:
+        """A run that starts now; inside of a tool call it is the run that made the call.
+
+        Args:
+            context: Where and for whom.
+            where: Where the run is driven from.
+        """
+        parent = current_run.get()
+        return Run(
+            id=self.gate.judge.new_id() if parent is None else parent.run_id,
+            context=context,
+            thread_id=self.thread_of(where),
+            agent_path=() if parent is None else parent.agent_path,
+            start="" if parent is None else self.gate.judge.new_id(),
+        )
+
+    def start_steps(self, state: Mapping[str, Any], run: Run) -> Steps[dict[str, Any]]:
+        """What to save where a run starts: the run, and the rules where some ended or wait in the ledger.
+
+        Args:
+            state: The agent's state.
+            run: The run.
+        """
+        update: dict[str, Any] = {RUN: write_run(run)}
+        kept = yield from self._carried_rules(state, run)
+        if kept is not None:
+            update[RULES] = write_rules(kept)
+        return update
+
+    def _carried_rules(self, state: Mapping[str, Any], run: Run) -> Steps[tuple[StandingRule, ...] | None]:
+        """The rules to write when a run starts; `None` where nothing changes.
+
+        Rules of a subagent stay in the ledger: its state may end with the call that it runs in, and
+        whatever it took out of the ledger would be lost with it.
+        """
+        saved = read_rules(state.get(RULES))
+        waiting: Sequence[StandingRule] = ()
+        if run.thread_id is not None:
+            waiting = yield lambda: self.gate.ledger.thread_rules(str(run.thread_id))
+        living = tuple(rule for rule in saved if rule.scope != "run" or rule.run_id == run.id)
+        taken: tuple[StandingRule, ...] = ()
+        if not run.agent_path:
+            ended = [rule for rule in waiting if rule.scope == "run" and rule.run_id != run.id]
+            room = MAX_RULES_IN_STATE - len(living)
+            taken = tuple(rule for rule in waiting if not rule.agent_path and rule not in ended)[: max(room, 0)]
+            if ended or taken:
+                yield lambda: self.gate.ledger.drop_thread_rules(str(run.thread_id), [*ended, *taken])
+        if len(living) == len(saved) and not taken:
+            return None
+        return (*living, *taken)
+
+    def run_of(self, state: Mapping[str, Any], where: Any) -> Run:
+        """The run that is saved in the state, narrowed by today's configuration.
+
+        Raises:
+            ConfigurationError: If the state holds no run; then nothing may be released.
+        """
+        saved, thread_id = state.get(RUN), self.thread_of(where)
+        live = self._configuration if self._configuration is None else self._live_configuration(where)
+        latest = self._latest
+        if latest is not None and latest[0] is saved and latest[1] == thread_id and latest[2] is live:
+            return latest[3]
+        key = str(saved.get("id")) if isinstance(saved, Mapping) else ""
+        cached = self._runs.get(key)
+        if cached is not None and cached[0] == saved and cached[1] == thread_id and cached[2] == live:
+            self._latest = (saved, thread_id, live, cached[3])
+            return cached[3]
+        run = read_run(saved, self.gate.surfaces, live, thread_id)
+        if run is None:
+            raise ConfigurationError(
+                f"the agent's state holds no run that this gate can read ({RUN!r} is {type(saved).__name__}); "
+                "the agent must be started through its first node, by a gate that has the same surfaces"
+            )
+        if len(self._runs) > _CACHED:
+            self._runs.clear()
+        self._runs[key] = (saved, thread_id, live, run)
+        return run
+
+    def _live_configuration(self, where: Any) -> RunConfiguration | None:
+        live: RunConfiguration | None = self._setting(
+            self._configuration, where, RunConfiguration | None, "configuration"
+        )
+        return live
+
+    def _setting(self, setting: Setting, where: Any, kind: Any, name: str) -> Any:
+        if not callable(setting):
+            return setting
+        value = setting(where)
+        if kind is not object and not isinstance(value, kind):
+            raise ConfigurationError(f"the function given as {name!r} returned {value!r}")
+        return value
+
+    # --- tools and rules ----------------------------------------------------------------------
+
+    def meet(self, tool: BaseTool) -> CatalogEntry:
+        """The entry of a tool that the agent really has."""
+        self._tools[tool.name] = tool
+        return self.gate.catalog.meet(tool)
+
+    def meet_all(self, tools: Sequence[BaseTool]) -> None:
+        """Make the agent's tools known, as before a run is resumed in a new process."""
+        for tool in tools:
+            self.meet(tool)
+
+    def find(self, name: str) -> CatalogEntry | None:
+        """The agent's tool of a name, as far as this process has met it."""
+        tool = self._tools.get(name)
+        return self.gate.catalog.get(name) if tool is None else self.gate.catalog.meet(tool)
+
+    def index(self, state: Mapping[str, Any], run: Run) -> Steps[RuleIndex]:
+        """All standing rules of the thread."""
+        saved = state.get(RULES)
+        beyond: Sequence[StandingRule] = ()
+        if run.thread_id is not None:
+            beyond = yield lambda: self.gate.ledger.thread_rules(str(run.thread_id))
+        if not saved and not beyond:
+            return _EMPTY
+        void: frozenset[str] = frozenset()
+        if run.thread_id is not None:
+            void = yield lambda: self.gate.ledger.taken_back(str(run.thread_id))
+        cached = self._indexes.get(str(run.thread_id))
+        # A ledger may hand out the very same rules again; anything else is laid out anew.
+        if cached is None or cached[0] != saved or cached[1] is not beyond or cached[2] != void:
+            if len(self._indexes) > _CACHED:
+                self._indexes.clear()
+            rules = (*read_rules(saved), *beyond)
+            held = [rule for rule in rules if rule.effect == "deny" or rule.request_id not in void]
+            cached = (saved, beyond, void, RuleIndex(held))
+            self._indexes[str(run.thread_id)] = cached
+        return cached[3]

@@ -1,0 +1,257 @@
+"""The last step before a tool runs. It checks once more, claims the grant, and never asks.
+
+Whatever other code, a jump past the question, a cached reply or a forged message did before, this is
+the only way into a tool. It is the same for every host.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from toolgate_langchain.approvals.judge import call_digest
+from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
+from toolgate_langchain.approvals.turn import TurnRecord, raw_digest
+from toolgate_langchain.canonical import canonical_json, copy_plain
+from toolgate_langchain.errors import NotPlainJsonError
+from toolgate_langchain.hosts.attempt import Attempt, CallRequest, message_id
+from toolgate_langchain.hosts.refusal import rejection, response, with_notice
+from toolgate_langchain.hosts.run_state import RULES, TURN, ParentRun, current_run
+from toolgate_langchain.hosts.telling import refuse, tell
+from toolgate_langchain.policy.context import CallFacts, RunMemory
+from toolgate_langchain.policy.decide import ProposedCall, call_key, decide
+from toolgate_langchain.policy.decision import Code, Decision, Layer
+from toolgate_langchain.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from langchain_core.messages import ToolMessage
+
+    from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.hosts.base_runs import Runs
+
+__all__ = ["LastStep", "denied"]
+
+_CODES_OF_START: Final = {
+    StartStatus.USED: Code.OUTCOME_UNKNOWN,
+    StartStatus.MISSING: Code.NOT_ON_RECORD,
+    StartStatus.WITHDRAWN: Code.WITHDRAWN,
+    StartStatus.MISMATCH: Code.CHANGED,
+}
+
+_NO_FACTS: Final = CallFacts()
+
+_R = TypeVar("_R", bound=CallRequest)
+
+
+class LastStep:
+    """Checks calls for the last time, for one agent.
+
+    Args:
+        runs: The agent's runs.
+    """
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs, self._gate = runs, runs.gate
+
+    def tool_steps(self, request: _R, handler: Callable[[_R], Any]) -> Steps[Any]:
+        """Let one call run, or give its refusal.
+
+        Args:
+            request: The call with its tool.
+            handler: Runs the tool.
+        """
+        attempt = self._attempt(request)
+        record = attempt.record
+        if record is not None and record.raw == raw_digest(attempt.call):
+            if record.outcome in ("rejected", "responded"):
+                tell(
+                    self._gate,
+                    attempt,
+                    Decision(Verdict.DENY, record.code, record.reason, Layer.STANDING_DENIES),
+                )
+                return rejection(record) if record.outcome == "rejected" else response(record)
+            if record.outcome == "refused":
+                return refuse(
+                    self._gate,
+                    attempt,
+                    Decision(Verdict.DENY, record.code, record.reason, _layer(record.layer)),
+                )
+        proposed = ProposedCall.of(attempt.call["name"], attempt.arguments, attempt.entry)
+        decision = None
+        if record is None and proposed.arguments is not None and not request.state.get(RULES):
+            decision = self._foregone(attempt)
+        if decision is None:
+            decision = yield from self._decide(attempt, proposed, request.state)
+        if decision.verdict is Verdict.ALLOW and not attempt.repeatable:
+            decision = yield from self._claim(attempt, proposed, decision)
+        if decision.verdict is not Verdict.ALLOW:
+            yield from self._remember_change(attempt, decision)
+            if record is not None and record.outcome == "rejected":
+                tell(self._gate, attempt, decision)
+                return rejection(record)
+            return refuse(self._gate, attempt, decision)
+        assert proposed.arguments is not None
+        values = proposed.arguments.values
+        if record is not None and record.outcome == "edited":
+            record.arguments = values  # the notice tells what runs, with everything that validation filled in
+        tell(self._gate, attempt, decision, values)
+        if not proposed.arguments.flat:
+            # A copy: the tool's own validators must not change the call that was judged.
+            request = request.override(tool_call={**attempt.call, "args": copy_plain(values)})
+        elif values is not attempt.call["args"]:
+            request = request.override(tool_call={**attempt.call, "args": values})
+        result = yield from self._start(attempt, request, handler)
+        return self._finished(attempt, result)
+
+    def _attempt(self, request: CallRequest) -> Attempt:
+        call, state, tool = request.tool_call, request.state, request.tool
+        run = self._runs.run_of(state, request.runtime)
+        turn = record = None
+        if saved := state.get(TURN):
+            turn = TurnRecord.from_json(saved, only=str(call["id"]))
+            if turn is not None and turn.message_id != message_id(state):
+                turn = None
+            record = None if turn is None else turn.call(call["id"])
+        # A tool that another middleware put under this name is not the tool that was judged.
+        entry = None if tool is None or tool.name != call["name"] else self._runs.meet(tool)
+        return Attempt(call, run, state, turn, record, entry)
+
+    # --- the last check -----------------------------------------------------------------------
+
+    def _foregone(self, attempt: Attempt) -> Decision | None:
+        """The decision that is the same for every call of the tool, while nothing was said; else `None`."""
+        run, entry = attempt.run, attempt.entry
+        assert entry is not None
+        released = self._runs.foregone.released(entry, run.context)
+        quiet = released is not None and self._gate.ledger.quiet(run.id, run.thread_id) is True
+        return released if quiet else None
+
+    def _decide(self, attempt: Attempt, proposed: ProposedCall, state: Mapping[str, Any]) -> Steps[Decision]:
+        """Judge the call once more, with the saved outcomes and today's rules, policies and configuration."""
+        run, record, entry = attempt.run, attempt.record, attempt.entry
+        if record is not None and record.raw != raw_digest(attempt.call):
+            return denied(Code.CHANGED, "the call is not the one that was judged")
+        if record is not None and record.outcome == "":
+            return denied(record.code, "it waits for a person and was not asked about")
+        index = yield from self._runs.index(state, run)
+        memory: RunMemory = yield lambda: self._gate.ledger.memory(run.id)
+        stopped = yield self._gate.ledger.stopped
+        facts = _NO_FACTS if record is None else record.facts
+        if stopped is not False:
+            facts = replace(facts, stopped=True)
+        person = attempt.approved
+        # What a person just approved is not held against what was rejected beside it.
+        known = RunMemory() if person else memory
+        rules = self._gate.judge.view(index, run)
+        decision = decide(proposed, run.context, self._gate.rulebook, rules, known, facts)
+        if decision.verdict is Verdict.DENY:
+            return decision
+        assert entry is not None
+        if decision.verdict is Verdict.ASK and not person:
+            return denied(
+                Code.CHANGED,
+                f"it needs a person now and was not asked about: {decision.reason}",
+            )
+        if person:
+            # Also where the answer itself made a rule that matches by now: the person decided, not the rule.
+            assert record is not None
+            decision = replace(decision, verdict=Verdict.ALLOW, code=record.code, reason=record.reason)
+        return self._gate.judge.if_unattended(entry, decision, run)
+
+    def _claim(self, attempt: Attempt, proposed: ProposedCall, decision: Decision) -> Steps[Decision]:
+        """Use the grant up, by compare-and-set, where the call may not be repeated or was asked about."""
+        entry, record, run = attempt.entry, attempt.record, attempt.run
+        assert entry is not None and proposed.arguments is not None
+        turn_id = "" if attempt.turn is None else attempt.turn.turn_id
+        bound = call_digest(run, entry, proposed.arguments.values, turn_id, str(attempt.call["id"]))
+        if record is not None and bound != record.digest:
+            # Edited in a process that had not met the tool: bound to what the person wrote, before validation.
+            written = call_digest(run, entry, attempt.arguments, turn_id, str(attempt.call["id"]))
+            if record.outcome != "edited" or written != record.digest:
+                return denied(
+                    Code.CHANGED,
+                    "the tool, its arguments or where it runs changed after it was judged",
+                )
+            bound = written
+        key = attempt.key
+        start: StartStatus = yield lambda: self._gate.ledger.start(
+            key, bound, needs_grant=attempt.approved, repeatable=entry.repeatable
+        )
+        if start in (StartStatus.STARTED, StartStatus.REENTERED):
+            return decision
+        if start is StartStatus.WITHDRAWN and record is not None:
+            held: ApprovalAnswer | None = yield lambda: self._gate.ledger.answer_to(key)
+            if held is not None and held.type == "reject":
+                # Taken back after the turn was settled: it counts as any other rejection.
+                same = call_key(entry, proposed.arguments.values)
+                yield lambda: self._gate.ledger.note_rejected(run.id, same, entry.name, key)
+                record.outcome, record.message, record.by = "rejected", held.message, held.by
+                record.code, record.reason = Code.REJECTED, "a person took the approval back"
+                return denied(record.code, record.reason)
+        return denied(_CODES_OF_START[start], f"its grant is {start.value}")
+
+    # --- running ------------------------------------------------------------------------------
+
+    def _start(self, attempt: Attempt, request: _R, handler: Callable[[_R], Any]) -> Steps[Any]:
+        """Run the tool; an agent inside it shares the run."""
+        run = attempt.run
+        token = current_run.set(ParentRun(run.id, (*run.agent_path, attempt.call["name"])))
+        try:
+            result = yield lambda: handler(request)
+        except BaseException as error:
+            status, ended = self._left(attempt, error)
+            yield from self._end(attempt, status)
+            if ended is None:
+                raise
+            return ended
+        finally:
+            current_run.reset(token)
+        if not attempt.repeatable:
+            yield from self._end(attempt, GrantStatus.FINISHED)
+        return result
+
+    def _left(self, attempt: Attempt, error: BaseException) -> tuple[GrantStatus, ToolMessage | None]:
+        """How a call ended that raised, and its result; without one it goes on raising."""
+        return GrantStatus.FAILED, None
+
+    def _finished(self, attempt: Attempt, result: Any) -> Any:
+        """The result of a call as it goes to the model."""
+        return with_notice(result, attempt.record)
+
+    def _end(self, attempt: Attempt, status: GrantStatus) -> Steps[None]:
+        """Record how a call ended that used up a grant."""
+        if not attempt.repeatable:
+            key = attempt.key
+            yield lambda: self._gate.ledger.end(key, status)
+
+    def _remember_change(self, attempt: Attempt, decision: Decision) -> Steps[None]:
+        """Keep both versions of a call that was refused as changed, to be shown when it is asked about again."""
+        if decision.code != Code.CHANGED:
+            return
+        record, name = attempt.record, attempt.call["name"]
+        # Where the call is as it was judged, the arguments that were saved with it are what would have run.
+        same = record is not None and record.raw == raw_digest(attempt.call)
+        about_to_run = _readable(attempt.arguments if same else attempt.call["args"])
+        judged = "" if record is None or not record.shown else f", and it had been judged with {record.shown}"
+        text = f"a call of it was refused as changed: it was about to run with {about_to_run}{judged}"
+        yield lambda: self._gate.ledger.note_change(attempt.run.id, name, text)
+
+
+def denied(code: str, reason: str) -> Decision:
+    """The decision of a call that the last step refuses."""
+    return Decision(Verdict.DENY, code, reason, Layer.IDENTITY)
+
+
+def _layer(name: str) -> Layer:
+    return next((layer for layer in Layer if layer.value == name), Layer.SURFACE)
+
+
+def _readable(arguments: Any) -> str:
+    try:
+        text = canonical_json(arguments)
+    except NotPlainJsonError:
+        return "arguments that cannot be written as JSON"
+    return text if len(text) <= 2_000 else f"{text[:2_000]}..."

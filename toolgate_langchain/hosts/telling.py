@@ -1,0 +1,98 @@
+"""Saying what became of a call at the last step: to the model, the log and whoever listens."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from toolgate_langchain.canonical import copy_plain
+from toolgate_langchain.hosts.record import CallOutcome
+from toolgate_langchain.hosts.refusal import refusal, refused
+from toolgate_langchain.policy.decision import Code
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from langchain_core.messages import ToolMessage
+
+    from toolgate_langchain.approvals.turn import CallRecord
+    from toolgate_langchain.hosts.attempt import Attempt
+    from toolgate_langchain.hosts.gate import ToolGate
+    from toolgate_langchain.policy.decision import Decision
+
+__all__ = ["refuse", "tell"]
+
+logger = logging.getLogger("toolgate_langchain")
+
+_PERSON: Final = "person"
+"""The layer that is shown where a person's answer decided."""
+
+
+def refuse(gate: ToolGate, attempt: Attempt, decision: Decision) -> ToolMessage:
+    """The result of a call that the last step refuses; the operator is told why.
+
+    Args:
+        gate: The gate.
+        attempt: The call.
+        decision: Why it is refused.
+    """
+    call, run, record = attempt.call, attempt.run, attempt.record
+    tell(gate, attempt, decision)
+    loud = logging.WARNING if not run.context.surface.attended else logging.INFO
+    logger.log(
+        loud,
+        "refused %r on surface %r: %s (%s)",
+        call["name"],
+        run.context.surface.name,
+        decision.code,
+        decision.reason,
+    )
+    if record is not None and record.code == decision.code:
+        return refused(record)
+    # Derived from the place of the call, so that a replay cannot write two messages.
+    message_id = f"toolgate-{attempt.key}"
+    return refusal(str(call["id"]), call["name"], decision.code, decision.reason, message_id=message_id)
+
+
+def tell(gate: ToolGate, attempt: Attempt, decision: Decision, values: Mapping[str, Any] | None = None) -> None:
+    """Tell the gate's observer of one call at its end.
+
+    Args:
+        gate: The gate.
+        attempt: The call.
+        decision: What was decided.
+        values: The arguments that run, where it runs.
+    """
+    observer = gate.on_decision
+    if observer is None:
+        return
+    record = attempt.record
+    by_person = record is not None and record.outcome in (
+        "approved",
+        "edited",
+        "rejected",
+        "responded",
+    )
+    outcome = CallOutcome(
+        call_id=str(attempt.call["id"]),
+        name=attempt.call["name"],
+        # A copy: who listens must not change the call that runs.
+        arguments=copy_plain(values if values is not None else (record and record.arguments) or attempt.call["args"]),
+        verdict=decision.verdict,
+        code=decision.code,
+        layer=_PERSON if by_person and record is not None and decision.code == record.code else decision.layer.value,
+        reason=_with_words(decision, record),
+        asked=by_person or (record is not None and record.code == Code.BAD_ANSWERS),
+        by=None if record is None else record.by,
+    )
+    try:
+        observer(outcome)
+    except Exception:
+        logger.exception("on_decision raised")
+
+
+def _with_words(decision: Decision, record: CallRecord | None) -> str:
+    """The reason, with what the person said where it was a no."""
+    if record is None or record.outcome != "rejected" or not record.message or decision.code != record.code:
+        return decision.reason
+    return f"{decision.reason}: {record.message}"
