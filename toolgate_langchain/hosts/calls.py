@@ -17,6 +17,7 @@ __all__ = [
     "answered_after",
     "in_order",
     "last_ai_message",
+    "result_after",
     "with_fresh_ids",
     "with_refused_invalid_calls",
     "without_unstorable_calls",
@@ -40,6 +41,16 @@ def answered_after(messages: Sequence[BaseMessage], message: AIMessage) -> set[s
         if isinstance(one, ToolMessage):
             answered.add(one.tool_call_id)
     return answered
+
+
+def result_after(messages: Sequence[BaseMessage], call_id: str) -> ToolMessage | None:
+    """The result that a call of the last model message has already, or `None`."""
+    for one in reversed(messages):
+        if isinstance(one, AIMessage):
+            return None
+        if isinstance(one, ToolMessage) and one.tool_call_id == call_id:
+            return one
+    return None
 
 
 def in_order(message: AIMessage, before: Sequence[BaseMessage]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from langchain_core.messages import AIMessage
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 
 from toolgate_langchain.approvals.ledger import GrantStatus
@@ -42,7 +43,7 @@ class Enforcement(LastStep):
         state, call, tool = request.state, request.tool_call, request.tool
         if state.get(TURN) or state.get(RULES) or self._gate.on_decision is not None:
             return None
-        if tool is None or tool.name != call["name"]:
+        if tool is None or tool.name != call["name"] or not isinstance(state["messages"][-1], AIMessage):
             return None
         run, entry, args = self._runs.run_of(state, request.runtime), self._runs.meet(tool), call["args"]
         if not entry.repeatable or self._runs.foregone.released(entry, run.context) is None:

@@ -15,6 +15,7 @@ from toolgate_langchain.approvals.turn import TurnRecord, raw_digest
 from toolgate_langchain.canonical import canonical_json, copy_plain
 from toolgate_langchain.errors import NotPlainJsonError
 from toolgate_langchain.hosts.attempt import Attempt, CallRequest, message_id
+from toolgate_langchain.hosts.calls import result_after
 from toolgate_langchain.hosts.refusal import rejection, response, with_notice
 from toolgate_langchain.hosts.run_state import RULES, TURN, ParentRun, current_run
 from toolgate_langchain.hosts.telling import refuse, tell
@@ -63,6 +64,9 @@ class LastStep:
             request: The call with its tool.
             handler: Runs the tool.
         """
+        # Who sends an agent back to its tools must neither run what has run nor get a second result for it.
+        if (there := result_after(request.state["messages"], str(request.tool_call["id"]))) is not None:
+            return there
         attempt = self._attempt(request)
         record = attempt.record
         if record is not None and record.raw == raw_digest(attempt.call):
