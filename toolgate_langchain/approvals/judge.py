@@ -115,6 +115,7 @@ class TurnJudge:
         messages: Sequence[BaseMessage] = (),
         state: Mapping[str, Any] | None = None,
         late: bool = False,
+        derived: bool = False,
         joins: str = "",
         save: bool = False,
     ) -> Steps[TurnRecord | None]:
@@ -129,7 +130,9 @@ class TurnJudge:
             messages: The conversation before the turn, for heuristics.
             state: The agent's state, for heuristics.
             late: Whether the calls appeared without a saved verdict. They are then judged without
-                heuristics, and their ids are derived, so that a replay makes the same ones.
+                heuristics, and their ids are derived.
+            derived: Whether ids are derived from the run and the call, so that a replay of the step that
+                judges makes the same ones.
             joins: The id of the saved turn that late calls become a part of, if there is one.
             save: Whether to make a record even where nothing must be remembered.
 
@@ -140,6 +143,7 @@ class TurnJudge:
         Raises:
             HeuristicError: If a heuristic raises; nothing of the turn is saved then.
         """
+        derived = derived or late
         memory = yield lambda: self.ledger.memory(run.id)
         stopped = yield self.ledger.stopped
         about = _Judging(
@@ -164,10 +168,10 @@ class TurnJudge:
         needed = any(decision.needs_person or facts.predicate is not None for _, _, facts, decision in judged)
         if not needed and not save:
             return None
-        turn_id = joins or (digest("toolgate:turn:1", run.id, message_id)[:32] if late else self.new_id())
+        turn_id = joins or (digest("toolgate:turn:1", run.id, message_id)[:32] if derived else self.new_id())
         turn = TurnRecord(turn_id=turn_id, run_id=run.id, message_id=message_id, settled=asked == 0)
         for call, proposed, facts, decision in judged:
-            record = self._record(call, proposed, facts, decision, about, turn_id, late=late)
+            record = self._record(call, proposed, facts, decision, about, turn_id, derived=derived)
             if decision.verdict is Verdict.ASK:
                 record.shown = canonical_json(proposed.arguments.values if proposed.arguments else None)[:2_000]
                 record.notes = yield from self._notes(call, proposed, about, index)
@@ -234,11 +238,11 @@ class TurnJudge:
         about: _Judging,
         turn_id: str,
         *,
-        late: bool,
+        derived: bool,
     ) -> CallRecord:
         raw, run = raw_digest(call), about.run
         call_id = str(call["id"])
-        request_id = digest("toolgate:late:1", run.id, turn_id, call_id, raw)[:32] if late else self.new_id()
+        request_id = digest("toolgate:late:1", run.id, turn_id, call_id, raw)[:32] if derived else self.new_id()
         record = CallRecord(
             call_id=call_id,
             name=call["name"],
