@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
-from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from langgraph.types import Command, Send, interrupt
 
 from toolgate_langchain.approvals.turn import Run, TurnRecord, raw_digest
@@ -170,15 +170,15 @@ class Turns(BaseTurns):
         if message is None or turn is None or turn.message_id != message.id:
             return None
         answered = answered_after(state["messages"], message)
-        if all(call["id"] in answered for call in message.tool_calls):
+        if all(call["id"] in answered for call in message.tool_calls) or _has_new_words(state["messages"], message):
             return None
         update = (yield from self.ask_steps(state, runtime)) or {}
         answered |= {refusal.tool_call_id for refusal in update.get("messages", ())}
-        # Calls without a record are the pseudo-calls of structured output; they are no tool calls.
-        left = [call for call in message.tool_calls if call["id"] not in answered and turn.call(call["id"])]
-        if not left:
-            return {**update, "jump_to": "model"}
-        return Command(update=update, goto=[Send("tools", [call]) for call in left])
+        left = [call for call in message.tool_calls if call["id"] not in answered]
+        if left:
+            return Command(update=update, goto=[Send("tools", [call]) for call in left])
+        # As after any turn of the model: what it gave as structured output is its last word.
+        return update if state.get("structured_response") is not None else {**update, "jump_to": "model"}
 
     def _judge_late(
         self,
@@ -202,10 +202,17 @@ class Turns(BaseTurns):
             return turn
         if turn is None:
             return judged
-        replaced = {call.call_id for call in judged.calls}
-        turn.calls = [call for call in turn.calls if call.call_id not in replaced] + judged.calls
+        # Nobody is asked about a call that is no longer there.
+        kept = {call["id"] for call in message.tool_calls} - {call.call_id for call in judged.calls}
+        turn.calls = [call for call in turn.calls if call.call_id in kept] + judged.calls
         turn.settled = False
         return turn
+
+
+def _has_new_words(messages: Sequence[BaseMessage], message: AIMessage) -> bool:
+    """Whether the user wrote something after a turn, which is then closed when a run starts."""
+    after = messages[next(place for place, one in enumerate(messages) if one is message) + 1 :]
+    return any(isinstance(one, HumanMessage) for one in after)
 
 
 def _unchanged(turn: TurnRecord, call: ToolCall) -> bool:
