@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
     from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.rules import StandingRule
+    from toolgate_langchain.approvals.sql.ledger import SqlLedger
     from toolgate_langchain.catalog.catalog import ToolCatalog
     from toolgate_langchain.catalog.profile import ToolProfile, tool_profile
     from toolgate_langchain.catalog.remote import Declaration, RemoteServer
     from toolgate_langchain.catalog.wellknown import well_known_profiles
+    from toolgate_langchain.errors import ToolApprovalRequired
+    from toolgate_langchain.hosts.agent import GatedAgent
     from toolgate_langchain.hosts.driving import adrive, drive, pending_requests
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.hosts.middleware import ToolGateMiddleware
+    from toolgate_langchain.hosts.session import ApprovalSession
     from toolgate_langchain.policy.approval_rule import ApprovalRule
     from toolgate_langchain.policy.caller import Caller, RunConfiguration, Skill
     from toolgate_langchain.policy.decision import Decision
@@ -33,20 +37,24 @@ __all__ = [
     "ApprovalAnswer",
     "ApprovalRequest",
     "ApprovalRule",
+    "ApprovalSession",
     "Approver",
     "Caller",
     "ConsoleApprover",
     "DataClass",
     "Decision",
     "Declaration",
+    "GatedAgent",
     "InMemoryLedger",
     "Remember",
     "RemoteServer",
     "RunConfiguration",
     "Skill",
+    "SqlLedger",
     "StandingRule",
     "Surface",
     "Tier",
+    "ToolApprovalRequired",
     "ToolCatalog",
     "ToolGate",
     "ToolGateMiddleware",
@@ -65,20 +73,24 @@ _WHERE = {
     "ApprovalAnswer": "approvals.answer",
     "ApprovalRequest": "approvals.request",
     "ApprovalRule": "policy.approval_rule",
+    "ApprovalSession": "hosts.session",
     "Approver": "approvals.approver",
     "Caller": "policy.caller",
     "ConsoleApprover": "ui.console",
     "DataClass": "vocabulary",
     "Decision": "policy.decision",
     "Declaration": "catalog.remote",
+    "GatedAgent": "hosts.agent",
     "InMemoryLedger": "approvals.memory_ledger",
     "Remember": "approvals.answer",
     "RemoteServer": "catalog.remote",
     "RunConfiguration": "policy.caller",
     "Skill": "policy.caller",
+    "SqlLedger": "approvals.sql.ledger",
     "StandingRule": "approvals.rules",
     "Surface": "policy.surface",
     "Tier": "vocabulary",
+    "ToolApprovalRequired": "errors",
     "ToolCatalog": "catalog.catalog",
     "ToolGate": "hosts.gate",
     "ToolGateMiddleware": "hosts.middleware",
@@ -93,7 +105,7 @@ _WHERE = {
     "well_known_profiles": "catalog.wellknown",
 }
 
-_EXTRAS = {"langchain": "agents", "langgraph": "agents", "rich": "console"}
+_EXTRAS = {"langchain": "agents", "langgraph": "agents", "rich": "console", "sqlalchemy": "sql"}
 """The extra that brings an optional library."""
 
 

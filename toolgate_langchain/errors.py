@@ -3,12 +3,17 @@
     ToolGateError
     ├── ConfigurationError (ValueError)   the gate, a catalog, a surface or an agent is put together wrongly
     │   ├── CatalogError                  a tool cannot be registered, classified or found
-    │   └── MissingCheckpointerError      an attended agent has nowhere to keep a pending question
+    │   ├── MissingCheckpointerError      an attended agent has nowhere to keep a pending question
+    │   └── LedgerSchemaError             a ledger's database is of a newer version, or another program's
     ├── MissingExtraError (ImportError)   an optional library is needed; the message names the extra
     ├── InvalidArgumentsError (ValueError)  arguments that the gate cannot carry exactly, or that do not fit
     │   └── NotPlainJsonError             a value that JSON or a store cannot carry exactly
     ├── InvalidAnswerError (ValueError)   an answer in a shape that means nothing here
     ├── HeuristicError                    a heuristic raised; the run fails before anything is saved
+    ├── LedgerError                       a ledger's database cannot be used; nothing is released
+    ├── SessionError (ValueError)         a saved session is altered, unsigned, newer, or belongs elsewhere
+    ├── ToolApprovalRequired              a `GatedAgent` waits for a person, and was told to raise then
+    ├── TurnLimitReached                  a `GatedAgent` made as many turns as it may
     └── ForeignInterruptError             a run waits for something that is not an approval
 
 What the *model* is told is never an exception: a refused call becomes a tool message.
@@ -20,7 +25,7 @@ Models built with pydantic (`ToolProfile`, `Surface`, `RunConfiguration`, …) r
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,11 +37,16 @@ __all__ = [
     "HeuristicError",
     "InvalidAnswerError",
     "InvalidArgumentsError",
+    "LedgerError",
+    "LedgerSchemaError",
     "MissingCheckpointerError",
     "MissingExtraError",
     "NotPlainJsonError",
+    "SessionError",
+    "ToolApprovalRequired",
     "ToolGateError",
     "ToolGateWarning",
+    "TurnLimitReached",
     "needs_extra",
 ]
 
@@ -55,6 +65,10 @@ class CatalogError(ConfigurationError):
 
 class MissingCheckpointerError(ConfigurationError):
     """A person may be asked, but the agent has no checkpointer to keep the question in."""
+
+
+class LedgerSchemaError(ConfigurationError):
+    """The database of a ledger is of a newer version than this package knows, or another program's."""
 
 
 class MissingExtraError(ToolGateError, ImportError):
@@ -106,8 +120,50 @@ class HeuristicError(ToolGateError):
     """A heuristic raised. Its own error is the cause; nothing of the turn was saved or run."""
 
 
+class LedgerError(ToolGateError):
+    """The database of a ledger cannot be used. What it would have had to allow does not happen."""
+
+
 class ForeignInterruptError(ToolGateError):
     """A run is paused by an interrupt that is not the gate's, and nobody said how to answer it."""
+
+
+class SessionError(ToolGateError, ValueError):
+    """A saved session that is not used: altered, unsigned, newer than this version, or of another agent or thread."""
+
+
+class ToolApprovalRequired(ToolGateError):  # it says what is needed, not what failed
+    """A `GatedAgent` with `on_approval="raise"` waits for a person."""
+
+    def __init__(self, session: Any, request: Any) -> None:
+        """Keep what is needed to go on.
+
+        Args:
+            session: The `ApprovalSession` to resume with an answer.
+            request: The `ApprovalRequest` to show.
+        """
+        super().__init__(
+            f"{request.tool_name!r} needs a person's approval: show `request`, and give the answer to "
+            "GatedAgent.resume(session, answer)"
+        )
+        self.session, self.request = session, request
+
+
+class TurnLimitReached(ToolGateError):  # it says what was reached
+    """A `GatedAgent` made as many turns in one run as it may; no call is left without its result."""
+
+    def __init__(self, session: Any, max_turns: int) -> None:
+        """Keep what is needed to go on.
+
+        Args:
+            session: The `ApprovalSession` of the conversation so far.
+            max_turns: The limit.
+        """
+        super().__init__(
+            f"the run made {max_turns} turns of the model, which is its limit: go on with the session by an agent with "
+            "a higher max_turns, or send the user's next words with it, which starts a new run"
+        )
+        self.session, self.max_turns = session, max_turns
 
 
 class ToolGateWarning(UserWarning):

@@ -7,6 +7,7 @@ somewhere that does not go back in time with it.
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.rules import StandingRule
     from toolgate_langchain.policy.context import RunMemory
 
-__all__ = ["AnswerStatus", "GrantStatus", "Ledger", "StartStatus"]
+__all__ = ["AnswerStatus", "GrantStatus", "Ledger", "PendingRequest", "StartStatus"]
 
 _T = TypeVar("_T")
 
@@ -64,6 +66,17 @@ class StartStatus(Enum):
     """No: the approval was taken back before it was used."""
     MISMATCH = "mismatch"
     """No: the approval was given for another call."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRequest:
+    """A request that waits for an answer."""
+
+    request: ApprovalRequest
+    thread_id: str | None
+    """The thread whose run waits for it."""
+    asked_at: datetime
+    expires_at: datetime | None = None
 
 
 class Ledger(Protocol):
@@ -114,6 +127,30 @@ class Ledger(Protocol):
         """The last change noted for this tool in this run."""
         ...
 
+    def ask(
+        self,
+        request: ApprovalRequest,
+        *,
+        thread_id: str | None = None,
+        at: datetime | None = None,
+        expires_at: datetime | None = None,
+    ) -> Maybe[None]:
+        """Keep a request that a person was shown, until it is answered or its approval is withdrawn.
+
+        Asked once more, only what is shown changes. Where it was answered or withdrawn before, it is not pending.
+
+        Args:
+            request: The request.
+            thread_id: The thread whose run waits for it.
+            at: When it was asked; now if nobody says.
+            expires_at: When it expires.
+        """
+        ...
+
+    def pending(self, *, limit: int = 100) -> Maybe[Sequence[PendingRequest]]:
+        """The requests that wait for an answer, on all threads, in the order in which they were asked."""
+        ...
+
     def answer(
         self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None, at: datetime | None = None
     ) -> Maybe[AnswerStatus]:
@@ -148,7 +185,10 @@ class Ledger(Protocol):
         ...
 
     def grant(self, request_id: str, digest: str) -> Maybe[None]:
-        """Issue the grant of an approved request. Issuing it again changes nothing."""
+        """Issue the grant of an approved request. Issuing it again changes nothing.
+
+        Where a rejection holds by now, the grant is a withdrawn one: it is either seen here, or finds the grant.
+        """
         ...
 
     def start(self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool) -> Maybe[StartStatus]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
+from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, PendingRequest, StartStatus
 from toolgate_langchain.policy.context import RunMemory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.rules import StandingRule
 
 __all__ = ["InMemoryLedger"]
@@ -42,18 +43,19 @@ class _Grant:
 
 
 class InMemoryLedger:
-    """A ledger in this process's memory, and for this process only.
+    """A ledger in this process's memory, and for this process only: it covers one process.
 
     It forgets everything when the process ends: an approval that was given and not yet used is then
     no longer on record, so the call is refused and proposed again. Nothing is ever released that
     was not answered, and a started call is not started again while the process lives. Safe to use
-    from several threads.
+    from several threads. Where approvals outlive the process, or several share them, use `SqlLedger`.
     """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._stopped = False
         self._runs: dict[str, _Run] = {}
+        self._pending: dict[str, PendingRequest] = {}
         self._answers: dict[str, ApprovalAnswer] = {}
         self._threads: dict[str, str | None] = {}
         self._times: dict[str, datetime | None] = {}
@@ -145,7 +147,33 @@ class InMemoryLedger:
         run = self._runs.get(run_id)
         return None if run is None else run.changes.get(tool_name)
 
-    # --- answers and grants -------------------------------------------------------------------
+    # --- requests, answers and grants ---------------------------------------------------------
+
+    def ask(
+        self,
+        request: ApprovalRequest,
+        *,
+        thread_id: str | None = None,
+        at: datetime | None = None,
+        expires_at: datetime | None = None,
+    ) -> None:
+        """See `Ledger.ask`."""
+        with self._lock:
+            key = request.request_id
+            grant = self._grants.get(key)
+            if key in self._answers or (grant is not None and grant.status is GrantStatus.WITHDRAWN):
+                return
+            asked = self._pending.get(key)
+            if asked is not None:
+                self._pending[key] = replace(asked, request=request)
+                return
+            self._pending[key] = PendingRequest(request, thread_id, at or datetime.now(UTC), expires_at)
+
+    def pending(self, *, limit: int = 100) -> Sequence[PendingRequest]:
+        """See `Ledger.pending`."""
+        with self._lock:
+            waiting = list(self._pending.values())
+        return sorted(waiting, key=lambda one: (one.asked_at, one.request.request_id))[:limit]
 
     def answer(
         self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None, at: datetime | None = None
@@ -155,6 +183,7 @@ class InMemoryLedger:
             recorded = self._answers.get(request_id)
             if recorded is None:
                 self._answers[request_id] = answer
+                self._pending.pop(request_id, None)
                 self._threads[request_id], self._times[request_id] = thread_id, at
                 return AnswerStatus.RECORDED
             if answer.type != "reject" or recorded.type == "reject":
@@ -203,7 +232,10 @@ class InMemoryLedger:
     def grant(self, request_id: str, digest: str) -> None:
         """See `Ledger.grant`."""
         with self._lock:
-            self._grants.setdefault(request_id, _Grant(digest, GrantStatus.ISSUED))
+            held = self._answers.get(request_id)
+            taken_back = held is not None and held.type == "reject"
+            status = GrantStatus.WITHDRAWN if taken_back else GrantStatus.ISSUED
+            self._grants.setdefault(request_id, _Grant(digest, status))
 
     def start(self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool) -> StartStatus:
         """See `Ledger.start`."""
@@ -247,6 +279,7 @@ class InMemoryLedger:
         """See `Ledger.withdraw`."""
         with self._lock:
             for request_id in request_ids:
+                self._pending.pop(request_id, None)
                 grant = self._grants.setdefault(request_id, _Grant("", GrantStatus.WITHDRAWN))
                 if grant.status is GrantStatus.ISSUED:
                     grant.status = GrantStatus.WITHDRAWN

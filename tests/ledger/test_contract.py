@@ -1,4 +1,4 @@
-"""The ledger in memory: first answers, grants used once, and the memory of a run."""
+"""What every ledger promises, wherever it keeps things: first answers, grants used once, and the memory of a run."""
 
 import threading
 from datetime import UTC, datetime, timedelta
@@ -12,11 +12,6 @@ from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, Start
 APPROVE = ApprovalAnswer(type="approve")
 REJECT = ApprovalAnswer(type="reject")
 ENDS: list[GrantStatus] = [GrantStatus.FINISHED, GrantStatus.FAILED, GrantStatus.PAUSED]
-
-
-@pytest.fixture
-def ledger() -> InMemoryLedger:
-    return InMemoryLedger()
 
 
 class TestAnswers:

@@ -13,11 +13,6 @@ def no(why: str | None = None) -> ApprovalAnswer:
     return ApprovalAnswer(request_id="r", type="reject", message=why)
 
 
-@pytest.fixture
-def ledger() -> InMemoryLedger:
-    return InMemoryLedger()
-
-
 class TestAnswers:
     def test_a_rejection_said_again_changes_nothing(self, ledger: InMemoryLedger) -> None:
         assert ledger.answer("r", no("first"), thread_id="thread") is AnswerStatus.RECORDED

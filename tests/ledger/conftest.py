@@ -1,0 +1,63 @@
+"""The databases that ledgers are tested on, all real: files of SQLite, and a PostgreSQL server that the tests start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.ledger.databases import Databases, Postgres, below_a_loop, start_postgres
+from toolgate_langchain import InMemoryLedger, SqlLedger
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A PostgreSQL server, for as long as the tests run."""
+    with start_postgres(tmp_path_factory.mktemp("postgres")) as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databases]:
+    """Makes empty databases, of both kinds in turn, and ledgers on them."""
+    server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    with Databases(tmp_path, server) as made:
+        yield made
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Iterator[Databases]:
+    """Makes empty files of SQLite, and ledgers on them."""
+    with Databases(tmp_path, None) as made:
+        yield made
+
+
+@pytest.fixture
+def postgresql(tmp_path: Path, postgres: Postgres) -> Iterator[Databases]:
+    """Makes empty schemas of PostgreSQL, and ledgers on them."""
+    with Databases(tmp_path, postgres) as made:
+        yield made
+
+
+@pytest.fixture
+def sql(databases: Databases) -> SqlLedger:
+    """A ledger in a database of either kind."""
+    return databases.ledger()
+
+
+KINDS = ["memory", "sqlite", "sqlite, async", "postgresql", "postgresql, async"]
+
+
+@pytest.fixture(params=KINDS)
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InMemoryLedger]:
+    """Each kind of ledger, in both worlds. All have the methods of `InMemoryLedger`, and must behave as it does."""
+    kind, _, world = request.param.partition(", ")
+    if kind == "memory":
+        yield InMemoryLedger()
+        return
+    server = request.getfixturevalue("postgres") if kind == "postgresql" else None
+    with Databases(tmp_path, server) as made:
+        one = made.ledger()
+        yield cast("InMemoryLedger", below_a_loop(one) if world else one)

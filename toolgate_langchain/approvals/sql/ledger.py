@@ -1,0 +1,282 @@
+"""A ledger in SQLite or PostgreSQL, for approvals that outlive the process and workers that share them."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
+from uuid import uuid4
+
+from toolgate_langchain.approvals.sql import answers, grants, record, runs
+from toolgate_langchain.approvals.sql import rules as standing
+from toolgate_langchain.approvals.sql.calling import Caller
+from toolgate_langchain.approvals.sql.database import Database
+from toolgate_langchain.approvals.sql.tables import micros
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlalchemy import URL, Connection
+
+    from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, Maybe, PendingRequest, StartStatus
+    from toolgate_langchain.approvals.request import ApprovalRequest
+    from toolgate_langchain.approvals.rules import StandingRule
+    from toolgate_langchain.approvals.sql.record import LedgerEvent
+    from toolgate_langchain.policy.context import RunMemory
+
+__all__ = ["LEASE", "SqlLedger"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+LEASE: Final = timedelta(minutes=5)
+"""How long a worker has a claim to itself. An answer is carried into its run within seconds; one whose worker
+died meanwhile must not stay "being answered" for ever."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class SqlLedger:
+    """A ledger in a database. It outlives the process, and any number of workers may share it.
+
+    `SqlLedger("sqlite:///ledger.db")` is a file for the processes of one machine, and
+    `SqlLedger("postgresql://user:password@host/database")` is for many machines. Its tables, all named
+    `toolgate_...`, are made or brought up to date when it is first used.
+
+    Each method is one transaction. Where no event loop runs, it gives its value; below a running loop it is begun in
+    a thread and gives an awaitable, so that the loop is never blocked. The gate takes both, so one ledger serves
+    `invoke` and `ainvoke`. `stop`, `resume`, `prepare` and `close` always wait: they are a person's, and must hold
+    when they return.
+
+    Args:
+        url: The database, as SQLAlchemy writes it.
+        lease: How long a worker has a claim to itself. Clocks of workers should differ by much less.
+        clock: Tells the time, with a zone.
+        sleep: Waits for some seconds between two tries, where the database is locked, restarting or away. After at
+            most 8 tries or 20 seconds it is an error.
+
+    Raises:
+        ConfigurationError: If the URL is not one of SQLite or PostgreSQL.
+        MissingExtraError: If SQLAlchemy or the driver is missing; extras `sql` and `postgresql`.
+
+    Every method raises `LedgerError` where the database cannot be used, and `LedgerSchemaError` where it is of a newer
+    version or another program's. Hosts let nothing run then.
+    """
+
+    def __init__(
+        self,
+        url: str | URL,
+        *,
+        lease: timedelta = LEASE,
+        clock: Callable[[], datetime] = _now,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if lease <= timedelta(0):
+            raise ValueError(f"lease must be longer than nothing, not {lease}")
+        self._database, self._caller = Database(url, sleep), Caller()
+        self._lease, self._clock = lease, clock
+        self._claims: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"SqlLedger({self._database.shown!r})"
+
+    def _read(self, work: Callable[Concatenate[Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> Maybe[_T]:
+        return self._caller.call(lambda: self._database.read(work, *args, **kwargs))
+
+    def _write(self, work: Callable[Concatenate[Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> Maybe[_T]:
+        return self._caller.call(lambda: self._database.write(work, *args, **kwargs))
+
+    def _micros(self) -> int:
+        return micros(self._clock())
+
+    def prepare(self) -> None:
+        """Connect, and make the tables or bring them up to date, which the first use does otherwise."""
+        self._database.prepare()
+
+    def close(self) -> None:
+        """Give threads and connections back, after what they are doing. The next use opens new ones."""
+        self._caller.close()
+        self._database.close()
+
+    # --- the switch and the record ------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Stop all releases of all workers, also of calls that were approved and have not started."""
+        self._database.write(record.throw, stop=True, at=self._micros())
+
+    def resume(self) -> None:
+        """Let releases go on."""
+        self._database.write(record.throw, stop=False, at=self._micros())
+
+    def stopped(self) -> Maybe[bool]:
+        """See `Ledger.stopped`."""
+        return self._read(record.stopped)
+
+    def quiet(self, run_id: str, thread_id: str | None) -> bool:
+        """See `Ledger.quiet`. Another worker may have said something this very moment, so never."""
+        return False
+
+    def events(
+        self, *, request_id: str | None = None, after: int = 0, limit: int = 1_000
+    ) -> Maybe[Sequence[LedgerEvent]]:
+        """What happened in this ledger, in order.
+
+        Args:
+            request_id: Only what happened to one request.
+            after: Only what comes after this place in the record.
+            limit: At most so many.
+        """
+        return self._read(record.events, request_id=request_id, after=after, limit=limit)
+
+    # --- the memory of a run ------------------------------------------------------------------
+
+    def memory(self, run_id: str) -> Maybe[RunMemory]:
+        """See `Ledger.memory`."""
+        return self._read(runs.memory, run_id)
+
+    def note_rejected(self, run_id: str, key: str, tool_name: str, request_id: str) -> Maybe[None]:
+        """See `Ledger.note_rejected`."""
+        return self._write(runs.note_rejected, run_id, key, tool_name, request_id)
+
+    def note_replaced(self, run_id: str, key: str) -> Maybe[None]:
+        """See `Ledger.note_replaced`."""
+        return self._write(runs.note_replaced, run_id, key)
+
+    def note_auto_approved(self, run_id: str, turn_id: str) -> Maybe[None]:
+        """See `Ledger.note_auto_approved`."""
+        return self._write(runs.note_auto_approved, run_id, turn_id)
+
+    def note_person(self, run_id: str, request_id: str) -> Maybe[None]:
+        """See `Ledger.note_person`."""
+        return self._write(runs.note_person, run_id, request_id)
+
+    def note_change(self, run_id: str, tool_name: str, change: str) -> Maybe[None]:
+        """See `Ledger.note_change`."""
+        return self._write(runs.note_change, run_id, tool_name, change)
+
+    def change(self, run_id: str, tool_name: str) -> Maybe[str | None]:
+        """See `Ledger.change`."""
+        return self._read(runs.change, run_id, tool_name)
+
+    # --- requests and answers -----------------------------------------------------------------
+
+    def ask(
+        self,
+        request: ApprovalRequest,
+        *,
+        thread_id: str | None = None,
+        at: datetime | None = None,
+        expires_at: datetime | None = None,
+    ) -> Maybe[None]:
+        """See `Ledger.ask`."""
+        ends = None if expires_at is None else micros(expires_at)
+        asked = self._micros() if at is None else micros(at)
+        return self._write(answers.ask, request, thread_id=thread_id, at=asked, expires_at=ends)
+
+    def pending(self, *, limit: int = 100) -> Maybe[Sequence[PendingRequest]]:
+        """See `Ledger.pending`."""
+        return self._read(answers.pending, limit=limit)
+
+    def answer(
+        self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None, at: datetime | None = None
+    ) -> Maybe[AnswerStatus]:
+        """See `Ledger.answer`.
+
+        Raises:
+            NotPlainJsonError: If the answer holds what a database cannot carry exactly.
+        """
+        return self._write(
+            answers.answer,
+            request_id,
+            answers.written(answer),
+            answer,
+            thread_id=thread_id,
+            answered_at=None if at is None else micros(at),
+            attempt=uuid4().hex,
+            at=self._micros(),
+        )
+
+    def answered_at(self, request_id: str) -> Maybe[datetime | None]:
+        """See `Ledger.answered_at`."""
+        return self._read(answers.answered_at, request_id)
+
+    def thread_of(self, request_id: str) -> Maybe[str | None]:
+        """See `Ledger.thread_of`."""
+        return self._read(answers.thread_of, request_id)
+
+    def answer_to(self, request_id: str) -> Maybe[ApprovalAnswer | None]:
+        """See `Ledger.answer_to`."""
+        return self._read(answers.answer_to, request_id)
+
+    def claim(self, request_id: str) -> Maybe[bool]:
+        """See `Ledger.claim`. A claim ends with its lease, as where its worker died."""
+        return self._caller.call(partial(self._claim, request_id))
+
+    def _claim(self, request_id: str) -> bool:
+        holder, at = uuid4().hex, self._clock()
+        until = micros(at + self._lease)
+        got = self._database.write(grants.claim, request_id, holder=holder, at=micros(at), until=until)
+        if got:
+            self._claims[request_id] = holder
+        return got
+
+    def release(self, request_id: str) -> Maybe[None]:
+        """See `Ledger.release`. Only a claim that was made through this object is given back."""
+        return self._caller.call(partial(self._release, request_id))
+
+    def _release(self, request_id: str) -> None:
+        holder = self._claims.pop(request_id, None)
+        if holder is not None:
+            self._database.write(grants.release, request_id, holder=holder)
+
+    # --- grants -------------------------------------------------------------------------------
+
+    def grant(self, request_id: str, digest: str) -> Maybe[None]:
+        """See `Ledger.grant`."""
+        return self._write(grants.grant, request_id, digest, at=self._micros())
+
+    def start(self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool) -> Maybe[StartStatus]:
+        """See `Ledger.start`."""
+        return self._write(
+            grants.start,
+            request_id,
+            digest,
+            needs_grant=needs_grant,
+            repeatable=repeatable,
+            attempt=uuid4().hex,
+            at=self._micros(),
+        )
+
+    def end(self, request_id: str, status: GrantStatus) -> Maybe[None]:
+        """See `Ledger.end`."""
+        return self._write(grants.end, request_id, status, at=self._micros())
+
+    def status(self, request_id: str) -> Maybe[GrantStatus | None]:
+        """See `Ledger.status`."""
+        return self._read(grants.status, request_id)
+
+    def withdraw(self, request_ids: Sequence[str]) -> Maybe[None]:
+        """See `Ledger.withdraw`."""
+        return self._write(grants.withdraw, tuple(request_ids), at=self._micros())
+
+    # --- rules that are not in a state --------------------------------------------------------
+
+    def taken_back(self, thread_id: str) -> Maybe[frozenset[str]]:
+        """See `Ledger.taken_back`."""
+        return self._read(answers.taken_back, thread_id)
+
+    def thread_rules(self, thread_id: str) -> Maybe[Sequence[StandingRule]]:
+        """See `Ledger.thread_rules`."""
+        return self._read(standing.rules_of, standing.THREAD, thread_id)
+
+    def add_thread_rule(self, thread_id: str, rule: StandingRule) -> Maybe[None]:
+        """See `Ledger.add_thread_rule`."""
+        return self._write(standing.add, standing.THREAD, thread_id, rule, at=self._micros())
+
+    def drop_thread_rules(self, thread_id: str, rules: Sequence[StandingRule]) -> Maybe[None]:
+        """See `Ledger.drop_thread_rules`."""
+        return self._write(standing.drop, standing.THREAD, thread_id, tuple(rules))

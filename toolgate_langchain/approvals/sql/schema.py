@@ -1,0 +1,99 @@
+"""How a database becomes a ledger, and how an older ledger becomes today's.
+
+The version stands in a table of its own. Several workers may start at once on an empty database: whoever comes
+first creates everything in one transaction, the others wait for it and find it done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import Column, Integer, MetaData, Table, insert, inspect, select, text, update
+
+from toolgate_langchain.approvals.sql.tables import EVENTS, METADATA
+from toolgate_langchain.errors import LedgerSchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlalchemy import Connection
+
+__all__ = ["STEPS", "migrate"]
+
+_VERSIONS: Final = Table("toolgate_schema", MetaData(), Column("version", Integer, nullable=False))
+
+_LOCK: Final = 0x74_6F_6F_6C_67_61_74_65
+"""The key of the advisory lock of PostgreSQL under which a schema is created; any number, the same for all workers."""
+
+
+def _create(connection: Connection) -> None:
+    METADATA.create_all(connection, checkfirst=False)
+    for statement in _APPEND_ONLY[connection.dialect.name]:
+        connection.execute(text(statement))
+
+
+# Nothing in this package changes an event; this also keeps a statement typed by hand from doing so by accident.
+_APPEND_ONLY: Final = {
+    "sqlite": [
+        f"CREATE TRIGGER toolgate_events_no_{verb} BEFORE {verb} ON {EVENTS.name} "
+        "BEGIN SELECT RAISE(ABORT, 'events of the ledger are only added'); END"
+        for verb in ("UPDATE", "DELETE")
+    ],
+    "postgresql": [
+        "CREATE FUNCTION toolgate_only_added() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'events of the ledger are only added'; END $$",
+        f"CREATE TRIGGER toolgate_events_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON {EVENTS.name} "
+        "FOR EACH STATEMENT EXECUTE FUNCTION toolgate_only_added()",
+    ],
+}
+
+STEPS: Final[tuple[Callable[[Connection], None], ...]] = (_create,)
+"""Step N takes a database from version N to version N + 1. A released step is never edited, only followed."""
+
+
+def migrate(connection: Connection, steps: Sequence[Callable[[Connection], None]] = STEPS) -> None:
+    """Bring the database of an open transaction to today's version; both databases do so as a whole or not at all.
+
+    Args:
+        connection: In a transaction that nobody else writes beside (in SQLite; in PostgreSQL a lock is taken).
+        steps: The steps from an empty database to today's version.
+
+    Raises:
+        LedgerSchemaError: If the database is of a newer version, or its tables are another program's.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    version = _version(connection)
+    if version > len(steps):
+        raise LedgerSchemaError(
+            f"the ledger's database has schema version {version}, and this version of toolgate-langchain knows "
+            f"version {len(steps)}: install the newer one here too"
+        )
+    if version == len(steps):
+        return
+    for step in steps[version:]:
+        step(connection)
+    connection.execute(update(_VERSIONS).values(version=len(steps)))
+
+
+def _version(connection: Connection) -> int:
+    """The version of the database; a table for it is made where there is none."""
+    there = set(inspect(connection).get_table_names())
+    if _VERSIONS.name not in there:
+        if taken := sorted(there & set(METADATA.tables)):
+            raise LedgerSchemaError(
+                f"the database holds tables that are not a ledger's ({', '.join(taken)}): give the ledger a database "
+                "of its own"
+            )
+        _VERSIONS.create(connection)
+        connection.execute(insert(_VERSIONS).values(version=0))
+        return 0
+    columns = {column["name"] for column in inspect(connection).get_columns(_VERSIONS.name)}
+    if columns != {"version"}:
+        raise LedgerSchemaError(
+            f"the table {_VERSIONS.name} of this database is not a ledger's: give the ledger a database of its own"
+        )
+    found = connection.execute(select(_VERSIONS.c.version)).scalars().all()
+    if len(found) != 1 or type(found[0]) is not int:
+        raise LedgerSchemaError(f"the table {_VERSIONS.name} must hold one version and holds {len(found)}")
+    return found[0]
