@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -12,7 +13,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
 from tests.support import Chat, Recorder, call, chat, says, with_profile
-from toolgate_langchain import Surface, Tier, ToolGate, ToolGateMiddleware, ToolProfile
+from toolgate_langchain import InMemoryLedger, Surface, Tier, ToolGate, ToolGateMiddleware, ToolProfile
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.hosts.record import CallOutcome
 
@@ -116,11 +117,12 @@ def asked(request: ApprovalRequest) -> tuple[Any, ...]:
 class Account:
     """What became of the conversation in one form."""
 
-    def __init__(self, form: str, *, listens: bool, asynchronous: bool, surface: Surface) -> None:
+    def __init__(self, form: str, *, listens: bool, asynchronous: bool, surface: Surface, ledger: Any = None) -> None:
         self.ran, self.outcomes, self.requests = Recorder(), list[CallOutcome](), list[tuple[Any, ...]]()
         ids = count(1)
         gate = ToolGate(
             surfaces=[surface],
+            ledger=ledger,
             heuristics=[approves_small],
             on_decision=self.outcomes.append if listens else None,
             new_id=lambda: f"{next(ids):032x}",
@@ -163,9 +165,16 @@ def account(form: str, **options: Any) -> Account:
     return Account(form, **given).run()
 
 
-@pytest.mark.parametrize("surface", [Surface("chat"), Surface("chat", attended=False)], ids=["attended", "unattended"])
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("listens", [False, True], ids=["nobody listens", "somebody listens"])
+@pytest.mark.parametrize(
+    ("listens", "asynchronous", "surface"),
+    [
+        (False, False, Surface("chat")),
+        (False, True, Surface("chat")),
+        (True, False, Surface("chat")),
+        (False, True, Surface("chat", attended=False)),
+    ],
+    ids=["sync", "async", "somebody listens", "nobody is there"],
+)
 def test_a_conversation_is_the_same_in_each_form(listens: bool, asynchronous: bool, surface: Surface) -> None:
     """Also where a listener keeps every call from the short way."""
     stories = {form: account(form, listens=listens, asynchronous=asynchronous, surface=surface).story for form in FORMS}
@@ -187,6 +196,34 @@ def test_the_conversation_has_all_kinds_of_answers() -> None:
     assert len(requests) >= 7
     assert rules == [("send", {"to": "ann"}, "allow", "thread")]
     assert turns == len(SCRIPT) + 1
+
+
+class Awaited:
+    """A ledger that has to be awaited for everything, as one on another machine, and so is never quiet."""
+
+    def __init__(self) -> None:
+        self._kept, self.asked = InMemoryLedger(), set[str]()
+
+    def quiet(self, run_id: str, thread_id: str | None) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._kept, name)
+
+        async def later(*given: Any, **named: Any) -> Any:
+            self.asked.add(name)
+            await asyncio.sleep(0)
+            return method(*given, **named)
+
+        return later
+
+
+@pytest.mark.parametrize(("form", "asynchronous"), [("in any list", True), ("around nothing", False)])
+def test_a_ledger_that_must_be_awaited_gives_the_same_conversation(form: str, asynchronous: bool) -> None:
+    """Whatever is looked up at once with another ledger is looked up there one by one."""
+    ledger = Awaited()
+    assert account(form, asynchronous=asynchronous, ledger=ledger).story == account(form).story
+    assert {"stopped", "memory", "thread_rules", "answer", "grant", "start", "end"} <= ledger.asked
 
 
 def test_a_synchronous_conversation_is_the_asynchronous_one() -> None:
