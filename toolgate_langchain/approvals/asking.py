@@ -45,7 +45,7 @@ def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], positi
         reason=call.reason,
         position=position,
         of=of,
-        remember=() if typed or "approve" not in allowed else _offers(call, arguments),
+        remember=() if typed or "approve" not in allowed else _offers(call, arguments, run),
         warnings=call.warnings,
         notes=call.notes,
         agent_path=run.agent_path,
@@ -63,7 +63,7 @@ def _allowed(call: CallRecord, *, typed: bool) -> tuple[AnswerType, ...]:
     ) or ("reject",)
 
 
-def _offers(call: CallRecord, arguments: Mapping[str, Any]) -> tuple[MemoryOffer, ...]:
+def _offers(call: CallRecord, arguments: Mapping[str, Any], run: Run) -> tuple[MemoryOffer, ...]:
     """The "don't ask again"s that may be chosen, each saying in full what it would remember."""
     if call.memory == "never" or call.warnings or call.must_ask:
         return ()
@@ -84,7 +84,8 @@ def _offers(call: CallRecord, arguments: Mapping[str, Any]) -> tuple[MemoryOffer
             MemoryOffer("tool", "thread", f"Always allow {name} with any arguments in this conversation"),
             MemoryOffer("tool", "run", f"Allow {name} with any arguments until this run ends"),
         ]
-    return tuple(offers)
+    # Where no thread has a name, nothing outlives the run.
+    return tuple(offer for offer in offers if offer.scope == "run" or run.thread_id is not None)
 
 
 def _hint(call: CallRecord) -> str:

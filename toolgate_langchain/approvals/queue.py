@@ -226,7 +226,9 @@ class ApprovalQueue:
         offered = {(offer.what, offer.scope) for offer in request.remember}
         if answer.type == "reject":
             # A person may forbid more than could be permitted.
-            offered |= {("arguments", "run"), ("arguments", "thread"), ("tool", "run"), ("tool", "thread")}
+            offered |= {("arguments", "run"), ("tool", "run")}
+            if self._run.thread_id is not None:
+                offered |= {("arguments", "thread"), ("tool", "thread")}
         if (wanted.what, wanted.scope) not in offered:
             listed = ", ".join(sorted({f"{what} ({scope})" for what, scope in offered})) or "nothing"
             raise InvalidAnswerError(

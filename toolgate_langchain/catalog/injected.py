@@ -7,10 +7,10 @@ from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool, InjectedToolArg
+from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId
 from pydantic import AliasChoices, AliasPath, BaseModel
 
-__all__ = ["injected_names"]
+__all__ = ["injected_names", "names_for_langgraph"]
 
 
 def injected_names(tool: BaseTool) -> frozenset[str]:
@@ -32,6 +32,31 @@ def injected_names(tool: BaseTool) -> frozenset[str]:
         names.add("runtime")
     names |= _overwritten(tool)
     return frozenset(names | _aliases(schema, names))
+
+
+def names_for_langgraph(tool: BaseTool) -> frozenset[str]:
+    """Names of the parameters that nothing but LangGraph fills in: its state, its store, its runtime."""
+    hints: dict[str, Any] = {}
+    for source in (getattr(tool, "func", None), getattr(tool, "coroutine", None), tool._run, tool.args_schema):
+        if source is None or isinstance(source, dict):
+            continue
+        try:
+            hints.update(get_type_hints(source, include_extras=True))
+        except Exception:  # unresolvable annotations: those that can be read are read
+            hints.update(getattr(source, "__annotations__", {}))
+    names = {name for name, hint in hints.items() if name != "return" and _is_for_langgraph(hint)}
+    return frozenset(names | ({"runtime"} & set(hints)))
+
+
+def _is_for_langgraph(hint: Any) -> bool:
+    kind = hint if isinstance(hint, type) else get_origin(hint)
+    mark = hint if isinstance(hint, InjectedToolArg) else kind
+    if isinstance(mark, InjectedToolArg):
+        mark = type(mark)
+    if isinstance(mark, type) and _is_mark(mark):
+        # LangChain itself fills in the call's id; a bare mark keeps a parameter from the model, no more.
+        return mark is not InjectedToolArg and not issubclass(mark, InjectedToolCallId)
+    return get_origin(hint) in _TRANSPARENT and any(_is_for_langgraph(part) for part in get_args(hint))
 
 
 def _overwritten(tool: BaseTool) -> set[str]:

@@ -58,6 +58,9 @@ class Runs:
         ConfigurationError: For values that the gate does not know; functions are checked at each start.
     """
 
+    keeps_rules_in_ledger = False
+    """Whether the ledger keeps a thread's rules also where the state has them; for states that can get lost."""
+
     def __init__(
         self,
         gate: ToolGate,
@@ -161,7 +164,8 @@ class Runs:
         if not run.agent_path:
             ended = [rule for rule in waiting if rule.scope == "run" and rule.run_id != run.id]
             room = MAX_RULES_IN_STATE - len(living)
-            taken = tuple(rule for rule in waiting if not rule.agent_path and rule not in ended)[: max(room, 0)]
+            if not self.keeps_rules_in_ledger:
+                taken = tuple(rule for rule in waiting if not rule.agent_path and rule not in ended)[: max(room, 0)]
             if ended or taken:
                 yield lambda: self.gate.ledger.drop_thread_rules(str(run.thread_id), [*ended, *taken])
         if len(living) == len(saved) and not taken:

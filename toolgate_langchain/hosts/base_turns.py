@@ -154,6 +154,6 @@ class BaseTurns:
         merged = RuleIndex((*saved, *new)).rules
         kept = merged[:MAX_RULES_IN_STATE]
         moved = [rule for rule in new if rule in kept]
-        if moved and run.thread_id is not None and not run.agent_path:
+        if moved and run.thread_id is not None and not run.agent_path and not self._runs.keeps_rules_in_ledger:
             yield lambda: self._gate.ledger.drop_thread_rules(str(run.thread_id), moved)
         return {RULES: write_rules(kept)} if kept != saved else {}

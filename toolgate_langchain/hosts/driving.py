@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from langgraph.types import Command, Interrupt
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
-from toolgate_langchain.approvals.ledger import AnswerStatus
 from toolgate_langchain.approvals.request import ApprovalRequest, is_approval_interrupt
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.errors import InvalidAnswerError
+from toolgate_langchain.hosts.answering import AnswerResult, not_pending
 
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.approver import Approver
@@ -31,24 +31,6 @@ __all__ = [
 MAX_ASKED: Final = 10
 """Times that an approver is asked about one request. Unusable answers end earlier, with a refusal; this ends
 an approver that always answers some other request."""
-
-Answered = Literal["accepted", "asked_again", "already_answered", "withdrawn", "too_late", "not_pending", "invalid"]
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerResult:
-    """What became of one answer.
-
-    `accepted`: the run went on. `asked_again`: the answer could not be used and the request waits,
-    with what was wrong. `already_answered`, `too_late`, `not_pending`, `invalid`: nothing changed.
-    `withdrawn`: an approval that was not used yet was taken back.
-    """
-
-    status: Answered
-    detail: str = ""
-    output: Any = None
-    """What the agent returned, where the run went on."""
-
 
 ForeignHandler: TypeAlias = Callable[[Interrupt[Any]], Any]
 """Answers an interrupt that is not the gate's; may return an awaitable."""
@@ -208,13 +190,13 @@ def answer_steps(
         recorded = yield lambda: gate.ledger.answer_to(wanted)
         if recorded is None:
             return AnswerResult("already_answered", f"request {wanted} is being answered")
-        return (yield from _not_pending(gate, read, thread))
+        return (yield from not_pending(gate, read, thread))
     try:
         # Only looked at with the claim in hand: what was pending before may be answered by now.
         snapshot = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
         found = [one for one, request in pending_requests(snapshot.interrupts) if request.request_id == wanted]
         if not found:
-            return (yield from _not_pending(gate, read, thread))
+            return (yield from not_pending(gate, read, thread))
         command = _resuming(snapshot.interrupts, found[0], read.to_json())
         output = yield lambda: (agent.ainvoke if asynchronous else agent.invoke)(command, config)
         after = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
@@ -224,19 +206,3 @@ def answer_steps(
     if still:
         return AnswerResult("asked_again", still[0].error, output)
     return AnswerResult("accepted", output=output)
-
-
-def _not_pending(gate: ToolGate, answer: ApprovalAnswer, thread: Any) -> Steps[AnswerResult]:
-    wanted = str(answer.request_id)
-    recorded = yield lambda: gate.ledger.answer_to(wanted)
-    answered_on = yield lambda: gate.ledger.thread_of(wanted)
-    if recorded is None or answered_on != (None if thread is None else str(thread)):
-        # An approval is taken back from its own thread only.
-        return AnswerResult("not_pending", f"request {wanted} is not pending on this thread")
-    status = yield lambda: gate.ledger.answer(wanted, answer)
-    if status is AnswerStatus.WITHDRAWN:
-        forgot = "; nothing is remembered of that" if answer.remember is not None else ""
-        return AnswerResult("withdrawn", f"the approval was taken back before it was used{forgot}")
-    if status is AnswerStatus.TOO_LATE:
-        return AnswerResult("too_late", "the approval was used already")
-    return AnswerResult("already_answered", f"request {wanted} was answered with {recorded.type!r}")

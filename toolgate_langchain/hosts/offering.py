@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from langchain.agents.middleware.types import ModelRequest
     from langchain_core.tools import BaseTool
 
-    from toolgate_langchain.hosts.runs import AgentRuns
+    from toolgate_langchain.hosts.base_runs import Runs
     from toolgate_langchain.policy.context import RunContext
 
-__all__ = ["Offering"]
+__all__ = ["Offering", "provider_tool_name", "still_possible"]
 
 _UNCLASSIFIED: Final = ToolProfile()
 
@@ -31,7 +31,7 @@ class Offering:
         runs: The agent's runs.
     """
 
-    def __init__(self, runs: AgentRuns) -> None:
+    def __init__(self, runs: Runs) -> None:
         self._runs = runs
         self._known: dict[RunContext, tuple[int, list[Any], list[Any]]] = {}
         self._latest: tuple[RunContext, tuple[int, list[Any], list[Any]]] | None = None
@@ -67,7 +67,7 @@ class Offering:
         self._latest = (context, known)
         if len(offered) == len(tools) and all(map(operator.is_, offered, tools)):
             return request
-        return request.override(tools=offered, tool_choice=_still_possible(request.tool_choice, offered))
+        return request.override(tools=offered, tool_choice=still_possible(request.tool_choice, offered))
 
     def _check_bound(self, request: ModelRequest[Any]) -> None:
         """Refuse tools that a model brings along: nobody could filter them, or see their calls.
@@ -79,7 +79,7 @@ class Offering:
         if request.model is not self._bare_model:
             tools += _bound_tools(request.model)
         if tools:
-            names = ", ".join(repr(_provider_tool_name(one) if isinstance(one, Mapping) else one) for one in tools)
+            names = ", ".join(repr(provider_tool_name(one) if isinstance(one, Mapping) else one) for one in tools)
             raise ConfigurationError(
                 f"the model was given tools before the gate could see them ({names}); give them to "
                 "create_agent(tools=[...]) instead of binding them to the model"
@@ -90,7 +90,7 @@ class Offering:
         offered: list[tuple[str, Any]] = []
         for tool in tools:
             if isinstance(tool, dict):
-                name = _provider_tool_name(tool)
+                name = provider_tool_name(tool)
                 if self._provider_tool_offered(name, context):
                     offered.append((name, tool))
             elif self._tool_offered(self._runs.meet(tool), context):
@@ -139,14 +139,14 @@ def _bound_tools(model: Any) -> list[Any]:
     return tools
 
 
-def _provider_tool_name(tool: Mapping[str, Any]) -> str:
+def provider_tool_name(tool: Mapping[str, Any]) -> str:
     """The name of a tool given as a dict: its own, its function's, or else its type."""
     function = tool.get("function")
     named = tool.get("name") or (function.get("name") if isinstance(function, Mapping) else None) or tool.get("type")
     return str(named or "")
 
 
-def _still_possible(choice: Any, offered: Sequence[Any]) -> Any:
+def still_possible(choice: Any, offered: Sequence[Any]) -> Any:
     """A forced tool choice, unless it names a tool that is no longer offered."""
     named = choice
     if isinstance(choice, Mapping):
@@ -154,5 +154,5 @@ def _still_possible(choice: Any, offered: Sequence[Any]) -> Any:
         named = choice.get("name") or (function.get("name") if isinstance(function, Mapping) else None)
     if not isinstance(named, str) or named in ("auto", "any", "none", "required"):
         return choice if offered else None
-    names = {_provider_tool_name(tool) if isinstance(tool, Mapping) else tool.name for tool in offered}
+    names = {provider_tool_name(tool) if isinstance(tool, Mapping) else tool.name for tool in offered}
     return choice if named in names else None

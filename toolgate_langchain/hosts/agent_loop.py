@@ -1,0 +1,294 @@
+"""The loop of a `GatedAgent`, step by step: a turn of the model, the questions about it, its calls.
+
+What the next step is follows from the conversation alone, so that a session goes on wherever it was
+left, in this process or another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolCall, ToolMessage
+
+from toolgate_langchain.approvals.request import ApprovalRequest
+from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
+from toolgate_langchain.approvals.turn import TurnRecord
+from toolgate_langchain.errors import TurnLimitReached
+from toolgate_langchain.hosts.agent_model import read_reply, with_tools
+from toolgate_langchain.hosts.agent_tools import AgentLastStep, CallToRun
+from toolgate_langchain.hosts.answering import AnswerResult
+from toolgate_langchain.hosts.base_turns import BaseTurns
+from toolgate_langchain.hosts.calls import last_ai_message, with_refused_invalid_calls
+from toolgate_langchain.hosts.run_state import RULES, RUN, TURN
+from toolgate_langchain.hosts.session import ApprovalSession, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Sequence
+
+    from langchain_core.runnables import Runnable
+    from langchain_core.tools import BaseTool
+
+    from toolgate_langchain.approvals.turn import Run
+    from toolgate_langchain.hosts.agent_runs import AgentRuntime, SessionRuns
+    from toolgate_langchain.hosts.offering import Offering
+    from toolgate_langchain.hosts.retrying import Retry
+
+__all__ = ["AgentLoop", "Progress"]
+
+
+@dataclass(slots=True)
+class Progress:
+    """A conversation while it goes on."""
+
+    where: AgentRuntime
+    agent: str
+    thread_id: str | None
+    state: dict[str, Any]
+    turns: int = 0
+    status: Status = "open"
+    request: ApprovalRequest | None = None
+    answers: list[Any] = field(default_factory=list)
+    given: list[Any] = field(default_factory=list)
+    """The answer that this run was resumed with, until the question it is for takes it."""
+
+    answering: str | None = None
+    """The request that it is for."""
+    answer: AnswerResult | None = None
+    """What became of it."""
+    claimed: str | None = None
+    """The request whose answer this run has claimed."""
+    told: int = 0
+    """Messages that whoever streams has seen."""
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        """The conversation."""
+        messages: list[BaseMessage] = self.state["messages"]
+        return messages
+
+    def take(self, answer: Any) -> None:
+        """Go on with an answer to the request that waits."""
+        assert self.request is not None
+        self.given, self.answering, self.status = [answer], self.request.request_id, "open"
+
+    def became_of_the_answer(self) -> AnswerResult | None:
+        """What became of the answer that the run was resumed with; `None` where there was none."""
+        if self.answer is not None or self.answering is None:
+            return self.answer
+        if self.request is not None and self.request.request_id == self.answering:
+            return AnswerResult("asked_again", self.request.error)
+        return AnswerResult("accepted")
+
+    def session(self) -> ApprovalSession:
+        """What to keep of it."""
+        return ApprovalSession(
+            agent=self.agent,
+            thread_id=self.thread_id,
+            messages=tuple(self.messages),
+            status=self.status,
+            request=self.request,
+            turns=self.turns,
+            run=self.state.get(RUN) or {},
+            turn=self.state.get(TURN) or {},
+            rules=self.state.get(RULES) or {},
+            answers=tuple(self.answers),
+        )
+
+
+class _Waits(Exception):  # it says what happens, and never leaves this module
+    """A question has no answer yet."""
+
+    def __init__(self, shown: dict[str, Any]) -> None:
+        self.shown = shown
+
+
+class AgentLoop(BaseTurns):
+    """Takes one conversation after another from step to step.
+
+    Args:
+        runs: The agent's runs.
+        model: What gives the turns.
+        tools: The agent's tools.
+        offering: Says which of them are offered.
+        retry: How often what failed for a moment is tried again.
+        system: What stands before the conversation, where something does.
+        max_turns: Turns of the model that one run may make.
+    """
+
+    def __init__(
+        self,
+        runs: SessionRuns,
+        *,
+        model: Runnable[Any, Any],
+        tools: Sequence[BaseTool | dict[str, Any]],
+        offering: Offering,
+        retry: Retry,
+        system: SystemMessage | None,
+        max_turns: int,
+    ) -> None:
+        super().__init__(runs)
+        self._model, self._tools, self._offering = model, tools, offering
+        self._retry, self._system, self._max_turns = retry, system, max_turns
+        self._by_name = {tool.name: tool for tool in tools if not isinstance(tool, dict)}
+        self._last_step = AgentLastStep(runs, retry)
+        self._given: tuple[list[Any], Runnable[Any, Any]] | None = None
+
+    def step(self, progress: Progress, *, asynchronous: bool) -> Steps[bool]:
+        """Take one step.
+
+        Args:
+            progress: The conversation; it is changed.
+            asynchronous: Whether model and tools are awaited.
+
+        Returns:
+            Whether another step follows. If not, the run ended or waits for a person.
+
+        Raises:
+            TurnLimitReached: If the run would need one turn of the model more than it may make.
+            HeuristicError: If a heuristic raises; nothing of the turn is kept.
+        """
+        if progress.status != "open":
+            return False
+        message = last_ai_message(progress.messages)
+        if message is not None and (open_calls := _open_calls(progress.messages, message)):
+            turn = TurnRecord.from_json(progress.state.get(TURN))
+            if turn is not None and turn.message_id == message.id and not turn.settled:
+                yield from self._ask(progress, message, turn)
+            else:
+                yield from self._run_calls(progress, message, open_calls, asynchronous=asynchronous)
+        else:
+            yield from self._turn_of_the_model(progress, asynchronous=asynchronous)
+        return progress.status == "open"
+
+    # --- the model ----------------------------------------------------------------------------
+
+    def _turn_of_the_model(self, progress: Progress, *, asynchronous: bool) -> Steps[None]:
+        if progress.turns >= self._max_turns:
+            raise TurnLimitReached(progress.session(), self._max_turns)
+        run = self._runs.run_of(progress.state, progress.where)
+        model, config = self._with_offered(run), progress.where.config
+        said = [*([] if self._system is None else [self._system]), *progress.messages]
+        if asynchronous:
+            reply = yield lambda: self._retry.acall(lambda: model.ainvoke(said, config))
+        else:
+            reply = yield lambda: self._retry.call(lambda: model.invoke(said, config))
+        before = progress.messages
+        told = self._readable_message(read_reply(reply), before)
+        message = cast("AIMessage", told[0])
+        turn: TurnRecord | None = None
+        if message.invalid_tool_calls and not message.tool_calls:
+            told = with_refused_invalid_calls(message)
+        elif message.tool_calls and not self._judged_where_they_run(self._entries(message.tool_calls), run):
+            turn = yield from self._judge_calls(run, message, message.tool_calls, progress.state, before)
+        # Only now: a heuristic that raises leaves nothing of the turn behind.
+        progress.turns += 1
+        progress.state.update({"messages": [*before, *told], TURN: {} if turn is None else turn.to_json()})
+        if len(told) == 1 and not message.tool_calls:
+            progress.status = "done"
+
+    def _with_offered(self, run: Run) -> Runnable[Any, Any]:
+        """The model with the tools that are offered in this run; kept while they are the same."""
+        offered = self._offering.offered(self._tools, run.context)
+        if self._given is None or self._given[0] is not offered:
+            self._given = offered, with_tools(self._model, offered)
+        return self._given[1]
+
+    # --- asking -------------------------------------------------------------------------------
+
+    def _ask(self, progress: Progress, message: AIMessage, turn: TurnRecord) -> Steps[None]:
+        """Go through the questions of a turn, as far as there are answers."""
+        earlier = list(progress.answers)
+
+        def ask(shown: dict[str, Any]) -> Any:
+            if earlier:
+                return earlier.pop(0)
+            if not progress.given or shown["toolgate"]["request_id"] != progress.answering:
+                raise _Waits(shown)
+            progress.answers.append(progress.given.pop())
+            return progress.answers[-1]
+
+        run = self._runs.run_of(progress.state, progress.where)
+        answered = {one.tool_call_id for one in _results(progress.messages, message)}
+        try:
+            update = yield from self._ask_all(run, turn, message, progress.state, answered, ask)
+        except _Waits as waits:
+            progress.request, progress.status = ApprovalRequest.from_interrupt(waits.shown), "waiting"
+            return
+        progress.state.update(update)
+        progress.answers, progress.request = [], None
+
+    def _refused_early(self, turn: TurnRecord, answered: Container[str]) -> list[ToolMessage]:
+        """None: here a refusal never ends the run, and it keeps its place among the results."""
+        return []
+
+    # --- running ------------------------------------------------------------------------------
+
+    def _run_calls(
+        self, progress: Progress, message: AIMessage, calls: Sequence[ToolCall], *, asynchronous: bool
+    ) -> Steps[None]:
+        """Run the calls of a turn, at once where they are awaited. What ended is kept if one of them raises."""
+        handler: Callable[[CallToRun], Any] = self._last_step.arun_tool if asynchronous else self._last_step.run_tool
+        state = dict(progress.state)
+        flows = [
+            self._last_step.tool_steps(CallToRun(call, self._by_name.get(call["name"]), state, progress.where), handler)
+            for call in calls
+        ]
+        outcomes: list[Any] = yield partial(_all_awaited if asynchronous else _one_after_another, flows)
+        results = [one for one in outcomes if isinstance(one, ToolMessage)]
+        progress.state["messages"] = _in_place(progress.messages, message, results)
+        for one in outcomes:
+            if isinstance(one, BaseException):
+                raise one
+        if self._is_last_word(message, results):
+            progress.status = "done"
+
+    def _is_last_word(self, message: AIMessage, results: Sequence[ToolMessage]) -> bool:
+        """Whether the results end the run: all tools return directly, and not all calls were refused."""
+        return all(self._returns_directly(call["name"]) for call in message.tool_calls) and any(
+            one.status != "error" or not _from_the_gate(one) for one in results
+        )
+
+
+def _one_after_another(flows: Sequence[Steps[Any]]) -> list[Any]:
+    """Run flows until one raises; its error is the last of what is given."""
+    outcomes: list[Any] = []
+    for flow in flows:
+        try:
+            outcomes.append(run_steps(flow))
+        except BaseException as error:
+            return [*outcomes, error]
+    return outcomes
+
+
+async def _all_awaited(flows: Sequence[Steps[Any]]) -> list[Any]:
+    """Run flows beside each other, each to its end; errors are given, not raised."""
+    return await asyncio.gather(*(arun_steps(flow) for flow in flows), return_exceptions=True)
+
+
+def _from_the_gate(message: ToolMessage) -> bool:
+    return isinstance(message.artifact, dict) and "toolgate" in message.artifact
+
+
+def _results(messages: Sequence[BaseMessage], message: AIMessage) -> list[ToolMessage]:
+    """The tool messages behind the last message of the model."""
+    place = next(place for place, one in enumerate(messages) if one is message)
+    return [one for one in messages[place + 1 :] if isinstance(one, ToolMessage)]
+
+
+def _open_calls(messages: Sequence[BaseMessage], message: AIMessage) -> list[ToolCall]:
+    """The calls of the last message of the model that have no result yet."""
+    answered = {one.tool_call_id for one in _results(messages, message)}
+    return [call for call in message.tool_calls if call["id"] not in answered]
+
+
+def _in_place(messages: Sequence[BaseMessage], message: AIMessage, new: Sequence[ToolMessage]) -> list[BaseMessage]:
+    """The messages with results in the order of the calls."""
+    place = next(place for place, one in enumerate(messages) if one is message)
+    order = [call["id"] for call in (*message.tool_calls, *message.invalid_tool_calls)]
+    results = [*_results(messages, message), *new]
+    results.sort(key=lambda one: order.index(one.tool_call_id) if one.tool_call_id in order else len(order))
+    others = [one for one in messages[place + 1 :] if not isinstance(one, ToolMessage)]
+    return [*messages[: place + 1], *results, *others]

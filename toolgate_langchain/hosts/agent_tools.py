@@ -1,0 +1,132 @@
+"""Running a tool with langchain-core alone, and making exactly one tool message of what it gave."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import ToolCall, ToolMessage
+from langchain_core.tools import BaseTool
+from langchain_core.tools import tool as make_tool
+from pydantic import ValidationError
+
+from toolgate_langchain.approvals.ledger import GrantStatus
+from toolgate_langchain.catalog.injected import names_for_langgraph
+from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.hosts.last_step import LastStep
+from toolgate_langchain.hosts.refusal import with_notice
+from toolgate_langchain.vocabulary import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
+    from toolgate_langchain.hosts.agent_runs import AgentRuntime
+    from toolgate_langchain.hosts.attempt import Attempt
+    from toolgate_langchain.hosts.base_runs import Runs
+    from toolgate_langchain.hosts.retrying import Retry
+
+__all__ = ["AgentLastStep", "CallToRun", "read_tools"]
+
+logger = logging.getLogger("toolgate_langchain")
+
+
+@dataclass(frozen=True, slots=True)
+class CallToRun:
+    """One call of a turn on its way to its tool (a `CallRequest`)."""
+
+    tool_call: ToolCall
+    tool: BaseTool | None
+    state: Mapping[str, Any]
+    runtime: AgentRuntime
+
+    def override(self, *, tool_call: ToolCall) -> CallToRun:
+        """The request with another call."""
+        return replace(self, tool_call=tool_call)
+
+
+def read_tools(tools: Sequence[BaseTool | Callable[..., Any] | dict[str, Any]]) -> list[BaseTool | dict[str, Any]]:
+    """The tools of an agent, functions made into tools.
+
+    Raises:
+        ConfigurationError: If two have one name, or one takes what only LangGraph fills in.
+    """
+    if isinstance(tools, str) or not isinstance(tools, Sequence):
+        raise ConfigurationError(f"tools is {tools!r}; it must be a list")
+    read: list[BaseTool | dict[str, Any]] = []
+    names: set[str] = set()
+    for given in tools:
+        if isinstance(given, dict):
+            read.append(given)
+            continue
+        if not isinstance(given, BaseTool) and not callable(given):
+            raise ConfigurationError(f"tools holds {given!r}, which is neither a tool nor a function")
+        tool = given if isinstance(given, BaseTool) else make_tool(given)
+        if tool.name in names:
+            raise ConfigurationError(f"two tools are named {tool.name!r}; rename one")
+        if filled := sorted(names_for_langgraph(tool)):
+            raise ConfigurationError(
+                f"tool {tool.name!r} takes {', '.join(map(repr, filled))}, which only LangGraph fills in; a GatedAgent "
+                "runs without it: take a RunnableConfig instead, or use ToolGateMiddleware or ToolGate.graph"
+            )
+        names.add(tool.name)
+        read.append(tool)
+    return read
+
+
+class AgentLastStep(LastStep):
+    """The last step of a `GatedAgent`: what a tool gives becomes one tool message, in its place.
+
+    Args:
+        runs: The agent's runs.
+        retry: How often a repeatable call is tried again.
+    """
+
+    def __init__(self, runs: Runs, retry: Retry) -> None:
+        super().__init__(runs)
+        self._retry = retry
+
+    def run_tool(self, request: CallToRun) -> Any:
+        """Run the tool of a call that was let through."""
+        tool, call = request.tool, request.tool_call
+        assert tool is not None
+        if not self._may_be_tried_again(tool):
+            return tool.invoke(dict(call), request.runtime.config)
+        return self._retry.call(lambda: tool.invoke(dict(call), request.runtime.config))
+
+    def arun_tool(self, request: CallToRun) -> Awaitable[Any]:
+        """As `run_tool`, for asynchronous runs."""
+        tool, call = request.tool, request.tool_call
+        assert tool is not None
+        if not self._may_be_tried_again(tool):
+            return tool.ainvoke(dict(call), request.runtime.config)
+        return self._retry.acall(lambda: tool.ainvoke(dict(call), request.runtime.config))
+
+    def _may_be_tried_again(self, tool: BaseTool) -> bool:
+        entry = self._runs.meet(tool)
+        return entry.repeatable and entry.effective_tier is not Tier.CONSEQUENTIAL
+
+    def _left(self, attempt: Attempt, error: BaseException) -> tuple[GrantStatus, ToolMessage | None]:
+        """How a call ended that raised: arguments that the tool itself finds fault with go back to the model."""
+        if not isinstance(error, ValidationError):
+            return GrantStatus.FAILED, None
+        text = f"Error: {attempt.call['name']!r} did not take its arguments: {error}"
+        return GrantStatus.FAILED, _error(attempt.call, text)
+
+    def _finished(self, attempt: Attempt, result: Any) -> ToolMessage:
+        """The one tool message of a call."""
+        call = attempt.call
+        if not isinstance(result, ToolMessage):
+            kind = type(result).__name__
+            logger.error("tool %r returned %s, which only LangGraph can carry out; it is dropped", call["name"], kind)
+            text = f"The tool ran, but its result was dropped: it returned {kind}, which cannot be carried out here."
+            return _error(call, text)
+        if result.tool_call_id != call["id"]:
+            result = result.model_copy(update={"tool_call_id": str(call["id"])})
+        told: ToolMessage = with_notice(result, attempt.record)
+        return told
+
+
+def _error(call: ToolCall, text: str) -> ToolMessage:
+    return ToolMessage(text, name=call["name"], tool_call_id=str(call["id"]), status="error")
