@@ -39,6 +39,9 @@ _FILLERS: Final = frozenset(
 )
 """Characters that Unicode counts as letters or marks and that show as nothing."""
 
+_ESCAPED_BY_JSON: Final = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bfr])")
+"""A control character, other than a line break or a tab, as JSON writes it."""
+
 _INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
@@ -108,8 +111,12 @@ def show_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, str], tuple[
             # of another type.
             rendered = text.text
         else:
-            text = show_text(json.dumps(value, ensure_ascii=False), what=f"argument {key.text}")
+            plain = json.dumps(value, ensure_ascii=False)
+            text = show_text(plain, what=f"argument {key.text}")
             rendered = text.text
+            if _ESCAPED_BY_JSON.search(plain):
+                # Visible already, but a tool would be given the character itself.
+                warnings.append(f"argument {key.text} contains control or invisible characters, shown as escapes")
         shown[label] = rendered
         total += len(rendered)
         warnings += [*key.warnings, *text.warnings]
