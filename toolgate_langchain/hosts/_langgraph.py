@@ -13,6 +13,7 @@ from langgraph.config import get_config
 from langgraph.types import Command, Send
 
 from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.hosts.run_state import TURN
 from toolgate_langchain.hosts.superseding import LeftBehind
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_innermost",
     "check_nothing_follows_the_model",
+    "first_nodes_of",
     "has_checkpointer",
     "left_behind",
     "nodes_of",
@@ -78,8 +80,13 @@ def _interrupted_in(checkpoints: Iterable[Any], current: str | None) -> LeftBehi
         # Whatever the graph calls its messages, what is a tool message is the result of a call.
         written = [value for _, _, value in writes]
         flat = [one for value in written for one in (value if isinstance(value, list) else [value])]
-        return LeftBehind(interrupted, {one.tool_call_id: one for one in flat if isinstance(one, ToolMessage)})
+        results = {one.tool_call_id: one for one in flat if isinstance(one, ToolMessage)}
+        return LeftBehind(interrupted, results, next((one for one in flat if _is_turn(one)), None))
     return LeftBehind()
+
+
+def _is_turn(value: Any) -> bool:
+    return isinstance(value, Mapping) and TURN in value
 
 
 _TOOL_NODE_MODULE: Final = "langgraph.prebuilt.tool_node"
@@ -146,8 +153,8 @@ def state_of(config: Mapping[str, Any]) -> dict[str, Any]:
     channels = next((one for one in getattr(read, "args", ()) if isinstance(one, Mapping)), None)
     if channels is None:
         raise ConfigurationError("there is no running graph whose state could be read here; call it from a node")
-    # Neither keys of the state nor names of nodes can hold a colon.
-    names = [name for name in channels if ":" not in name and name != _INPUT_CHANNEL]
+    # LangGraph's own channels have names with a colon, or begin with two underscores.
+    names = [name for name in channels if ":" not in name and not name.startswith("__")]
     return {**dict.fromkeys(names), **read(names)}
 
 
@@ -161,6 +168,11 @@ def nodes_of(graph: Any) -> dict[str, Any]:
     if nodes is None:
         raise ConfigurationError(f"{graph!r} is not a compiled StateGraph")
     return {name: node.runnable for name, node in nodes.items()}
+
+
+def first_nodes_of(graph: Any) -> set[str]:
+    """The nodes of a compiled graph that its input can lead to."""
+    return {edge.target for edge in graph.get_graph().edges if edge.source == _INPUT_CHANNEL}
 
 
 def tool_wrappers(node: ToolNode) -> tuple[Any, Any]:
@@ -184,8 +196,8 @@ def _keys(value: Any) -> set[str]:
 
 
 def owners_of_nodes(graph: Any) -> list[object]:
-    """The objects whose methods are nodes of a compiled graph, as a middleware's hooks are."""
+    """The objects whose methods are nodes of a compiled graph, as a middleware's hooks are, or that are nodes."""
     nodes = getattr(getattr(graph, "builder", None), "nodes", None) or {}
-    methods = (getattr(getattr(node, "runnable", None), "func", None) for node in nodes.values())
-    owners = (getattr(method, "__self__", None) for method in methods)
-    return [owner for owner in owners if owner is not None]
+    runnables = [node.runnable for node in nodes.values()]
+    owners = [getattr(getattr(runnable, "func", None), "__self__", None) for runnable in runnables]
+    return [runnable if owner is None else owner for runnable, owner in zip(runnables, owners, strict=True)]

@@ -44,12 +44,14 @@ if TYPE_CHECKING:
 
     from langchain.agents.middleware.types import AgentMiddleware
     from langchain_core.messages import ToolCall
+    from langchain_core.tools import BaseTool
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.described import Describe
     from toolgate_langchain.approvals.ledger import Ledger
     from toolgate_langchain.approvals.queue import AnswerMode
     from toolgate_langchain.hosts.driving import AnswerResult
+    from toolgate_langchain.hosts.graph import GraphGate
     from toolgate_langchain.hosts.record import Observer
     from toolgate_langchain.policy.arguments import ArgumentPolicy
     from toolgate_langchain.policy.decision import Decision
@@ -298,6 +300,22 @@ class ToolGate:
             from toolgate_langchain.hosts.around import place_around
 
         return place_around(self, others, **options)
+
+    def graph(self, tools: Sequence[BaseTool | Callable[..., Any]], **options: Any) -> GraphGate:
+        """What a hand-written LangGraph graph needs: a node that asks, and what enforces around a `ToolNode`.
+
+        Args:
+            tools: The tools of the graph's tool nodes.
+            **options: `surface`, `caller`, `configuration` and `zone` as for `ToolGateMiddleware`, `messages_key`
+                and `state`; see `GraphGate`.
+
+        Returns:
+            The parts, to be put into one graph.
+        """
+        with needs_extra("ToolGate.graph", "agents"):
+            from toolgate_langchain.hosts.graph import GraphGate
+
+        return GraphGate(self, tools, **options)
 
     def answer(self, agent: Any, config: Mapping[str, Any], answer: ApprovalAnswer | Mapping[str, Any]) -> AnswerResult:
         """Answer one pending request of an agent and let the run go on.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from toolgate_langchain.hosts._langgraph import owners_of_nodes
+from toolgate_langchain.hosts.graph_nodes import GateNode
 from toolgate_langchain.hosts.middleware import ToolGateMiddleware
 
 if TYPE_CHECKING:
@@ -18,11 +19,11 @@ def gates_of(agent: Any) -> list[ToolGate]:
     """The gates of a compiled agent, each once; of its subagents' gates nothing is known here.
 
     Args:
-        agent: What `create_agent` returned.
+        agent: What `create_agent` returned, or a compiled graph.
     """
     gates: list[ToolGate] = []
     for owner in owners_of_nodes(agent):
-        if isinstance(owner, ToolGateMiddleware) and all(owner.gate is not gate for gate in gates):
+        if isinstance(owner, ToolGateMiddleware | GateNode) and all(owner.gate is not gate for gate in gates):
             gates.append(owner.gate)
     return gates
 

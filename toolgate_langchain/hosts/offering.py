@@ -42,15 +42,18 @@ class Offering:
     def offer(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Leave only those tools in a model request that the gate offers."""
         if request.model_settings or request.model is not self._bare_model:
-            self._check_bound(request)
+            self.check_bound(request.model, request.model_settings)
         tools = request.tools
         if not tools:
             return request
-        context, version = (
-            self._runs.run_of(request.state, request.runtime).context,
-            self._runs.gate.catalog.version,
-        )
-        latest = self._latest
+        offered = self.offered(tools, self._runs.run_of(request.state, request.runtime).context)
+        if len(offered) == len(tools) and all(map(operator.is_, offered, tools)):
+            return request
+        return request.override(tools=offered, tool_choice=still_possible(request.tool_choice, offered))
+
+    def offered(self, tools: Sequence[BaseTool | dict[str, Any]], context: RunContext) -> list[Any]:
+        """Those of the tools that the gate offers in a run, which must not be changed by who gets them."""
+        version, latest = self._runs.gate.catalog.version, self._latest
         known = latest[1] if latest is not None and latest[0] is context else self._known.get(context)
         if (
             known is not None
@@ -58,33 +61,30 @@ class Offering:
             and len(known[1]) == len(tools)
             and all(map(operator.is_, known[1], tools))
         ):
-            offered = known[2]
-        else:
-            offered = self._offerable(tools, context)
-            if len(self._known) > 64:
-                self._known.clear()
-            known = self._known[context] = (version, list(tools), offered)
+            self._latest = (context, known)
+            return known[2]
+        if len(self._known) > 64:
+            self._known.clear()
+        known = self._known[context] = (version, list(tools), self._offerable(tools, context))
         self._latest = (context, known)
-        if len(offered) == len(tools) and all(map(operator.is_, offered, tools)):
-            return request
-        return request.override(tools=offered, tool_choice=still_possible(request.tool_choice, offered))
+        return known[2]
 
-    def _check_bound(self, request: ModelRequest[Any]) -> None:
+    def check_bound(self, model: Any, settings: Mapping[str, Any] | None = None) -> None:
         """Refuse tools that a model brings along: nobody could filter them, or see their calls.
 
         Raises:
             ConfigurationError: Naming them.
         """
-        tools = list((request.model_settings or {}).get("tools") or ())
-        if request.model is not self._bare_model:
-            tools += _bound_tools(request.model)
+        tools = list((settings or {}).get("tools") or ())
+        if model is not self._bare_model:
+            tools += _bound_tools(model)
         if tools:
             names = ", ".join(repr(provider_tool_name(one) if isinstance(one, Mapping) else one) for one in tools)
             raise ConfigurationError(
                 f"the model was given tools before the gate could see them ({names}); give them to "
                 "create_agent(tools=[...]) instead of binding them to the model"
             )
-        self._bare_model = request.model
+        self._bare_model = model
 
     def _offerable(self, tools: Sequence[BaseTool | dict[str, Any]], context: RunContext) -> list[Any]:
         offered: list[tuple[str, Any]] = []

@@ -15,17 +15,22 @@ from toolgate_langchain.hosts.run_state import TURN
 from toolgate_langchain.hosts.superseding import supersede
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
 
     from langgraph.runtime import Runtime
 
     from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.hosts.superseding import LeftBehind
+    from toolgate_langchain.policy.surface import Surface
 
 __all__ = ["AgentRuns", "Setting"]
 
 
 class AgentRuns(Runs):
     """The runs of one agent behind a gate; see `Runs`. Settings may be functions of the `Runtime`."""
+
+    _built = ("agent", "create_agent")
+    """What it is, and what takes its checkpointer."""
 
     def begin(self, state: Mapping[str, Any], runtime: Runtime[Any], *, asynchronous: bool) -> Steps[dict[str, Any]]:
         """Close what an earlier run left pending, and start a run.
@@ -40,14 +45,9 @@ class AgentRuns(Runs):
             MissingCheckpointerError: If a person may have to be asked and nothing can keep the question.
         """
         context = self.context(runtime)
-        if context.surface.attended and self.can_ask() and not has_checkpointer():
-            raise MissingCheckpointerError(
-                f"surface {context.surface.name!r} is attended, so a call may have to wait for a person, but the agent "
-                "has no checkpointer to keep the question in; pass create_agent(..., checkpointer=InMemorySaver()) "
-                "or a durable one, or use an unattended surface"
-            )
+        self.check_checkpointer(context.surface)
         run = self.new_run(context, runtime)
-        look = partial(left_behind, asynchronous=asynchronous)
+        look = partial(self._left_behind, runtime, asynchronous=asynchronous)
         rebuilt = yield from supersede(state, run, self.gate.ledger, look)
         update = yield from self.start_steps(state, run)
         if state.get(TURN) or rebuilt is not None:
@@ -55,6 +55,24 @@ class AgentRuns(Runs):
         if rebuilt is not None:
             update["messages"] = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *rebuilt]
         return update
+
+    def check_checkpointer(self, surface: Surface) -> None:
+        """Refuse to run where a question could not be kept.
+
+        Raises:
+            MissingCheckpointerError: Naming the surface.
+        """
+        if surface.attended and self.can_ask() and not has_checkpointer():
+            built, build = self._built
+            raise MissingCheckpointerError(
+                f"surface {surface.name!r} is attended, so a call may have to wait for a person, but the {built} "
+                f"has no checkpointer to keep the question in; pass {build}(..., checkpointer=InMemorySaver()) "
+                "or a durable one, or use an unattended surface"
+            )
+
+    def _left_behind(self, runtime: Runtime[Any], *, asynchronous: bool) -> LeftBehind | Awaitable[LeftBehind]:
+        """What the step before the input of this run left behind."""
+        return left_behind(asynchronous=asynchronous)
 
     def thread_of(self, where: Any) -> str | None:
         """The thread of the graph that runs."""

@@ -33,6 +33,8 @@ class LeftBehind:
     interrupted: bool = False
     results: Mapping[str, ToolMessage] = field(default_factory=dict)
     """Results of tools that ran beside the one that waited, by call id."""
+    judged: Mapping[str, Any] | None = None
+    """What the step that waited had judged, where it is saved there and not in the state yet."""
 
 
 def supersede(

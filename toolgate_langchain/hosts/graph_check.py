@@ -1,0 +1,81 @@
+"""Whether a compiled graph is behind its gate: what can be seen of that before it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langgraph.graph import START
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt import ToolNode
+
+from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.hosts._langgraph import first_nodes_of, nodes_of, tool_wrappers
+from toolgate_langchain.hosts.graph_nodes import AskingNode, StartingNode
+
+if TYPE_CHECKING:
+    from toolgate_langchain.hosts.graph import GraphGate
+
+__all__ = ["check_graph"]
+
+
+def check_graph(guard: GraphGate, graph: Any) -> None:
+    """Look whether a compiled graph is behind a gate.
+
+    Args:
+        guard: What was made of the gate for the graph.
+        graph: The compiled graph.
+
+    Raises:
+        ConfigurationError: Naming the node and what to do.
+    """
+    nodes = nodes_of(graph)
+    asking = [node for node in nodes.values() if isinstance(node, AskingNode) and node.runs is guard.runs]
+    if not asking and guard.runs.can_ask():
+        raise ConfigurationError(
+            'no node of the graph asks about calls, so all that need a person would be refused: add_node("gate", '
+            "guard.node) between the model and its tools"
+        )
+    starting = {name for name, node in nodes.items() if isinstance(node, StartingNode) and node.runs is guard.runs}
+    if guard.runs.read_at_start and not starting:
+        raise ConfigurationError(
+            f"{', '.join(guard.runs.read_at_start)} of gate.graph(...) is a function, which is read where a run "
+            'starts, and no node starts runs: add_node("start", guard.start) as the first one'
+        )
+    if starting and (others := sorted(first_nodes_of(graph) - starting)):
+        raise ConfigurationError(
+            f"the graph can begin at {', '.join(map(repr, others))} without starting a run; let the edges from "
+            f"{START!r} lead to {sorted(starting)[0]!r} alone"
+        )
+    _check_tool_nodes(guard, nodes, "")
+
+
+def _check_tool_nodes(guard: GraphGate, nodes: dict[str, Any], inside: str) -> None:
+    for name, node in nodes.items():
+        if isinstance(node, CompiledStateGraph):
+            _check_tool_nodes(guard, nodes_of(node), f"{inside}{name}:")
+        elif isinstance(node, ToolNode):
+            _check_tool_node(guard, node, f"{inside}{name}")
+
+
+def _check_tool_node(guard: GraphGate, node: ToolNode, name: str) -> None:
+    from toolgate_langchain.hosts.graph import GraphGate
+
+    wrapped, awrapped = tool_wrappers(node)
+    owner = getattr(wrapped, "__self__", None)
+    ours = isinstance(owner, GraphGate) and owner.gate is guard.gate and wrapped == owner.enforce
+    if not ours or not isinstance(owner, GraphGate) or awrapped not in (None, owner.aenforce):
+        raise ConfigurationError(
+            f"the tool node {name!r} runs calls without asking this gate; use guard.tool_node(), or "
+            "ToolNode(tools, wrap_tool_call=guard.enforce, awrap_tool_call=guard.aenforce)"
+        )
+    known = {tool.name: tool for tool in owner.tools}
+    if known.keys() != node.tools_by_name.keys() or any(
+        known[key] is not one for key, one in node.tools_by_name.items()
+    ):
+        differing = sorted(
+            {*known, *node.tools_by_name} - {key for key, one in node.tools_by_name.items() if known.get(key) is one}
+        )
+        raise ConfigurationError(
+            f"the tool node {name!r} and gate.graph(tools) have other tools ({', '.join(map(repr, differing))}); give "
+            "both the same ones, as guard.tool_node() does"
+        )
