@@ -135,7 +135,7 @@ def test_an_agent_inside_an_ungated_graph_starts_its_own_run(ran: Recorder, asyn
     talk.say()
     assert talk.request.tool_call_id == "first"
     talk.answer("reject")
-    assert (talk.request.tool_call_id, talk.request.agent_path) == ("second", ())
+    assert (talk.request.tool_call_id, talk.request.agent_path) == ("second", ("second",))
     talk.answer("approve")
     assert ran.runs == [("send", {"n": 1})]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, Send
 
 from toolgate_langchain.errors import ConfigurationError
@@ -22,13 +23,17 @@ if TYPE_CHECKING:
     from langgraph.prebuilt import ToolNode
 
 __all__ = [
+    "agent_name",
+    "as_one_pause",
     "check_innermost",
     "check_nothing_follows_the_model",
     "first_nodes_of",
     "has_checkpointer",
     "left_behind",
+    "nodes_around",
     "nodes_of",
     "owners_of_nodes",
+    "pauses_reach",
     "state_of",
     "tool_wrappers",
     "written_by",
@@ -37,11 +42,61 @@ __all__ = [
 _CHECKPOINTER_KEY: Final = "__pregel_checkpointer"
 """Where a running graph keeps its checkpointer in the configurable part of its config."""
 
+_CALL_KEY: Final = "__pregel_call"
+"""Where a running node finds the function that starts further tasks of its graph, bound to the graph's loop."""
+
 
 def has_checkpointer() -> bool:
     """Whether the graph that runs now can keep a pending question."""
     configurable: dict[str, Any] = get_config().get("configurable", {})
-    return configurable.get(_CHECKPOINTER_KEY) not in (None, False)
+    if configurable.get(_CHECKPOINTER_KEY) in (None, False):
+        return False
+    # A graph compiled with checkpointer=False keeps nothing, but lends its parent's to its nodes.
+    schedule = getattr(configurable.get(_CALL_KEY), "keywords", {}).get("schedule_task")
+    loop = getattr(schedule, "__self__", None)
+    return getattr(loop, "checkpointer", True) is not None
+
+
+def pauses_reach(config: Mapping[str, Any]) -> bool:
+    """Whether the graph that runs now is a part of another task, so that its pause is that task's pause.
+
+    Args:
+        config: The config of the other task.
+    """
+    own, around = get_config().get("configurable", {}), config.get("configurable", {})
+    inner, outer = _nodes_of(own), _nodes_of(around)
+    same_thread = str(own.get("thread_id")) == str(around.get("thread_id"))
+    return same_thread and bool(outer) and len(inner) > len(outer) and inner[: len(outer)] == outer
+
+
+def nodes_around() -> tuple[str, ...]:
+    """The nodes that the graph that runs now is in, from the root's on; none for the root itself."""
+    return tuple(_nodes_of(get_config().get("configurable", {}))[:-1])
+
+
+def _nodes_of(configurable: Mapping[str, Any]) -> list[str]:
+    """The nodes on the way to a task, without the ids of tasks and the numbers of repeated calls."""
+    parts = str(configurable.get("checkpoint_ns", "")).split("|")
+    return [part.split(":")[0] for part in parts if part and not part.isdigit()]
+
+
+def agent_name(config: Mapping[str, Any] | None = None) -> str:
+    """The name of the agent that runs now, or of one whose config is given; empty where it has none."""
+    metadata = (get_config() if config is None else config).get("metadata") or {}
+    return str(metadata.get("lc_agent_name") or "")
+
+
+def as_one_pause(pauses: Iterable[BaseException], error: BaseException | None) -> GraphInterrupt | None:
+    """One pause in place of all that were noted in a call; `None` where it leaves with a pause already.
+
+    Args:
+        pauses: What was noted.
+        error: What the call leaves with.
+    """
+    if isinstance(error, GraphInterrupt) or (error is not None and not isinstance(error, Exception)):
+        return None
+    interrupts = [one for pause in pauses if isinstance(pause, GraphInterrupt) for one in pause.args[0]]
+    return GraphInterrupt(tuple({one.id: one for one in interrupts}.values()))
 
 
 _INTERRUPT_CHANNEL: Final = "__interrupt__"

@@ -13,15 +13,9 @@ from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, St
 from toolgate_langchain.approvals.turn import Run
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.foregone import Foregone
-from toolgate_langchain.hosts.run_state import (
-    RULES,
-    RUN,
-    current_run,
-    read_rules,
-    read_run,
-    write_rules,
-    write_run,
-)
+from toolgate_langchain.hosts.parent_run import ParentRun, current_run
+from toolgate_langchain.hosts.run_state import RULES, RUN, read_rules, read_run, write_rules, write_run
+from toolgate_langchain.policy.bounds import strictest
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
 from toolgate_langchain.policy.surface import Surface
 
@@ -85,7 +79,7 @@ class Runs:
         self.foregone = Foregone(gate.rulebook)
         self._tools: dict[str, BaseTool] = {}
         self._runs: dict[str, tuple[Any, str | None, RunConfiguration | None, Run]] = {}
-        self._latest: tuple[Any, str | None, RunConfiguration | None, Run] | None = None
+        self._latest: tuple[Any, str | None, RunConfiguration | None, Run, ParentRun | None] | None = None
         self._indexes: dict[str, tuple[Any, Sequence[StandingRule], frozenset[str], RuleIndex]] = {}
 
     def can_ask(self) -> bool:
@@ -98,7 +92,9 @@ class Runs:
         catalog, rule = self.gate.catalog, self.gate.approval_rule
         if not catalog.closed or self.gate.rulebook.argument_policies:
             return True
-        return any(rule.need(entry, surface).needed for entry in catalog.entries())
+        # Inside of another agent's tool the stricter answer of both surfaces holds.
+        strict = strictest((surface, *(one for one in self.gate.surfaces.values() if one.attended)))
+        return any(rule.need(entry, strict).needed for entry in catalog.entries())
 
     def thread_of(self, where: Any) -> str | None:
         """The thread that a run is on; `None` where it is on none."""
@@ -113,12 +109,18 @@ class Runs:
         Raises:
             ConfigurationError: If what a function gives is unknown to the gate.
         """
-        return self.gate.context(
+        context = self.gate.context(
             self._setting(self._surface, where, str | Surface, "surface"),
             caller=self._setting(self._caller, where, Caller | None, "caller"),
             configuration=self._live_configuration(where),
             zone=self._setting(self._zone, where, object, "zone"),
         )
+        parent = current_run.get()
+        return context if parent is None else parent.starting(context, self.gate)
+
+    def own_path(self, parent: ParentRun | None) -> tuple[str, ...]:
+        """What tells the agent from others in the same tool or, without one, in the same graph."""
+        return ()
 
     def new_run(self, context: RunContext, where: Any) -> Run:
         """A run that starts now; inside of a tool call it is the run that made the call.
@@ -128,11 +130,12 @@ class Runs:
             where: Where the run is driven from.
         """
         parent = current_run.get()
+        path = self.own_path(parent)
         return Run(
             id=self.gate.judge.new_id() if parent is None else parent.run_id,
             context=context,
             thread_id=self.thread_of(where),
-            agent_path=() if parent is None else parent.agent_path,
+            agent_path=path if parent is None else (*parent.agent_path, *path),
             start="" if parent is None else self.gate.judge.new_id(),
         )
 
@@ -173,31 +176,38 @@ class Runs:
         return (*living, *taken)
 
     def run_of(self, state: Mapping[str, Any], where: Any) -> Run:
-        """The run that is saved in the state, narrowed by today's configuration.
+        """The run that is saved in the state, narrowed by today's configuration and by the run around it.
 
         Raises:
             ConfigurationError: If the state holds no run; then nothing may be released.
         """
         saved, thread_id = state.get(RUN), self.thread_of(where)
         live = self._configuration if self._configuration is None else self._live_configuration(where)
-        latest = self._latest
-        if latest is not None and latest[0] is saved and latest[1] == thread_id and latest[2] is live:
+        latest, parent = self._latest, current_run.get()
+        if (
+            latest is not None
+            and latest[0] is saved
+            and latest[1] == thread_id
+            and latest[2] is live
+            and latest[4] is parent
+        ):
             return latest[3]
         key = str(saved.get("id")) if isinstance(saved, Mapping) else ""
         cached = self._runs.get(key)
         if cached is not None and cached[0] == saved and cached[1] == thread_id and cached[2] == live:
-            self._latest = (saved, thread_id, live, cached[3])
-            return cached[3]
-        run = read_run(saved, self.gate.surfaces, live, thread_id)
-        if run is None:
+            run = cached[3] if parent is None else parent.bounding(cached[3])
+            self._latest = (saved, thread_id, live, run, parent)
+            return run
+        read = read_run(saved, self.gate.surfaces, live, thread_id)
+        if read is None:
             raise ConfigurationError(
                 f"the agent's state holds no run that this gate can read ({RUN!r} is {type(saved).__name__}); "
                 "the agent must be started through its first node, by a gate that has the same surfaces"
             )
         if len(self._runs) > _CACHED:
             self._runs.clear()
-        self._runs[key] = (saved, thread_id, live, run)
-        return run
+        self._runs[key] = (saved, thread_id, live, read)
+        return read if parent is None else parent.bounding(read)
 
     def _live_configuration(self, where: Any) -> RunConfiguration | None:
         live: RunConfiguration | None = self._setting(
@@ -218,7 +228,8 @@ class Runs:
     def meet(self, tool: BaseTool) -> CatalogEntry:
         """The entry of a tool that the agent really has."""
         self._tools[tool.name] = tool
-        return self.gate.catalog.meet(tool)
+        entry, parent = self.gate.catalog.meet(tool), current_run.get()
+        return entry if parent is None else parent.holding(entry)
 
     def meet_all(self, tools: Sequence[BaseTool]) -> None:
         """Make the agent's tools known, as before a run is resumed in a new process."""
@@ -228,7 +239,7 @@ class Runs:
     def find(self, name: str) -> CatalogEntry | None:
         """The agent's tool of a name, as far as this process has met it."""
         tool = self._tools.get(name)
-        return self.gate.catalog.get(name) if tool is None else self.gate.catalog.meet(tool)
+        return self.gate.catalog.get(name) if tool is None else self.meet(tool)
 
     def index(self, state: Mapping[str, Any], run: Run) -> Steps[RuleIndex]:
         """All standing rules of the thread."""

@@ -13,8 +13,9 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.errors import InvalidArgumentsError
 from toolgate_langchain.hosts.last_step import LastStep, denied
+from toolgate_langchain.hosts.parent_run import ParentRun, current_run
 from toolgate_langchain.hosts.results import channels_written, dropped, finished
-from toolgate_langchain.hosts.run_state import RULES, TURN, ParentRun
+from toolgate_langchain.hosts.run_state import RULES, TURN
 from toolgate_langchain.hosts.telling import refuse
 from toolgate_langchain.policy.decision import Code
 
@@ -56,7 +57,7 @@ class Enforcement(LastStep):
             return None
         if values is not args:
             request = request.override(tool_call={**call, "args": values})
-        return request, ParentRun(run.id, (*run.agent_path, tool.name))
+        return request, ParentRun(self._gate, run, tool.name, request.runtime)
 
     def after_leaving(self, request: ToolCallRequest, leaving: GraphBubbleUp) -> ToolMessage:
         """What becomes of a call that ran at once and wants to leave the tool node.
@@ -87,6 +88,8 @@ class Enforcement(LastStep):
         surface = attempt.run.context.surface
         if isinstance(leaving, GraphInterrupt):
             if surface.attended:
+                if (around := current_run.get()) is not None:
+                    around.note_pause(leaving)
                 return None
             reason = f"the tool wanted to pause, and nobody is there on surface {surface.name!r}: {leaving}"
             return refuse(self._gate, attempt, denied(Code.UNATTENDED, reason))

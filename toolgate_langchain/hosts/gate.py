@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.queue import AnswerMode
     from toolgate_langchain.hosts.driving import AnswerResult
     from toolgate_langchain.hosts.graph import GraphGate
+    from toolgate_langchain.hosts.middleware import ToolGateMiddleware
     from toolgate_langchain.hosts.record import Observer
     from toolgate_langchain.policy.arguments import ArgumentPolicy
     from toolgate_langchain.policy.decision import Decision
@@ -316,6 +317,37 @@ class ToolGate:
             from toolgate_langchain.hosts.graph import GraphGate
 
         return GraphGate(self, tools, **options)
+
+    def subagent(self, **options: Any) -> ToolGateMiddleware:
+        """The gate for an agent that runs inside of a tool of another agent behind this gate.
+
+        Args:
+            **options: As for `ToolGateMiddleware`. Left out, surface and zone are those of the agent
+                around it, whose rights bound its own in any case.
+        """
+        with needs_extra("ToolGate.subagent", "agents"):
+            from toolgate_langchain.hosts.subagents import subagent_middleware
+
+        return subagent_middleware(self, **options)
+
+    def subagents(self, specs: Sequence[Mapping[str, Any]] = (), **options: Any) -> list[Any]:
+        """Put a deep agent's subagents behind this gate, the automatic "general-purpose" one included.
+
+        Args:
+            specs: Specs as `create_deep_agent(subagents=...)` takes them.
+            **options: As for `gate_subagents`: `model` and `tools` for specs without, and what
+                `ToolGateMiddleware` takes.
+
+        Returns:
+            The list for `create_deep_agent(subagents=...)`.
+
+        Raises:
+            ConfigurationError: Naming the subagent that cannot be gated, and what to do about it.
+        """
+        with needs_extra("ToolGate.subagents", "agents"):
+            from toolgate_langchain.hosts.subagents import gate_subagents
+
+        return gate_subagents(specs, self, **options)
 
     def answer(self, agent: Any, config: Mapping[str, Any], answer: ApprovalAnswer | Mapping[str, Any]) -> AnswerResult:
         """Answer one pending request of an agent and let the run go on.

@@ -116,6 +116,8 @@ class GraphRuns(AgentRuns):
             )
         context = self.context(runtime)
         self.check_checkpointer(context.surface)
+        if context.surface.attended:
+            self._check_questions_arrive()
         run = self.new_run(context, runtime)
         first = str(state["messages"][0].id) if state["messages"] else ""
         # Derived, so that every node and every replay has the same run without anything being saved.

@@ -16,8 +16,9 @@ from toolgate_langchain.canonical import canonical_json, copy_plain
 from toolgate_langchain.errors import NotPlainJsonError
 from toolgate_langchain.hosts.attempt import Attempt, CallRequest, message_id
 from toolgate_langchain.hosts.calls import result_after
+from toolgate_langchain.hosts.parent_run import ParentRun
 from toolgate_langchain.hosts.refusal import rejection, response, with_notice
-from toolgate_langchain.hosts.run_state import RULES, TURN, ParentRun, current_run
+from toolgate_langchain.hosts.run_state import RULES, TURN
 from toolgate_langchain.hosts.telling import refuse, tell
 from toolgate_langchain.policy.context import CallFacts, RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, call_key, decide
@@ -201,18 +202,15 @@ class LastStep:
 
     def _start(self, attempt: Attempt, request: _R, handler: Callable[[_R], Any]) -> Steps[Any]:
         """Run the tool; an agent inside it shares the run."""
-        run = attempt.run
-        token = current_run.set(ParentRun(run.id, (*run.agent_path, attempt.call["name"])))
         try:
-            result = yield lambda: handler(request)
+            with ParentRun(self._gate, attempt.run, attempt.call["name"], request.runtime):
+                result = yield lambda: handler(request)
         except BaseException as error:
             status, ended = self._left(attempt, error)
             yield from self._end(attempt, status)
             if ended is None:
                 raise
             return ended
-        finally:
-            current_run.reset(token)
         if not attempt.repeatable:
             yield from self._end(attempt, GrantStatus.FINISHED)
         return result

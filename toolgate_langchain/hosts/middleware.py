@@ -22,9 +22,9 @@ from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts._langgraph import check_innermost
 from toolgate_langchain.hosts.enforcing import Enforcement
 from toolgate_langchain.hosts.gate import ToolGate
+from toolgate_langchain.hosts.inner_agents import InnerAgents
 from toolgate_langchain.hosts.offering import Offering
 from toolgate_langchain.hosts.results import own_result
-from toolgate_langchain.hosts.run_state import current_run
 from toolgate_langchain.hosts.runs import AgentRuns, Setting
 from toolgate_langchain.hosts.turns import Turns
 
@@ -161,6 +161,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         self._offering = Offering(runs)
         self._turns = Turns(runs)
         self._enforcement = Enforcement(runs)
+        self._inner_agents = InnerAgents(runs.gate)
 
     @property
     def runs(self) -> AgentRuns:
@@ -231,19 +232,18 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ToolMessage | Command[Any]:
         """Check one call for the last time and let it run, or give its refusal."""
         check_innermost(handler)
+        self._inner_agents.check(request.tool)
         released = self._enforcement.at_once(request)
         result: ToolMessage | Command[Any]
         if released is None:
             result = run_steps(self._enforcement.tool_steps(request, handler))
             return result
         request, inside = released
-        token = current_run.set(inside)
         try:
-            result = own_result(request.tool_call, handler(request))
+            with inside:
+                result = own_result(request.tool_call, handler(request))
         except GraphBubbleUp as leaving:
             return self._enforcement.after_leaving(request, leaving)
-        finally:
-            current_run.reset(token)
         return result
 
     async def awrap_tool_call(
@@ -253,19 +253,18 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ToolMessage | Command[Any]:
         """As `wrap_tool_call`, for asynchronous runs."""
         check_innermost(handler)
+        self._inner_agents.check(request.tool)
         released = self._enforcement.at_once(request)
         result: ToolMessage | Command[Any]
         if released is None:
             result = await arun_steps(self._enforcement.tool_steps(request, handler))
             return result
         request, inside = released
-        token = current_run.set(inside)
         try:
-            result = own_result(request.tool_call, await handler(request))
+            with inside:
+                result = own_result(request.tool_call, await handler(request))
         except GraphBubbleUp as leaving:
             return self._enforcement.after_leaving(request, leaving)
-        finally:
-            current_run.reset(token)
         return result
 
     # --- LangChain's own configuration --------------------------------------------------------

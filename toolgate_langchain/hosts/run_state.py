@@ -8,14 +8,13 @@ when they change). Their size does not grow with the number of turns.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from toolgate_langchain.approvals.rules import StandingRule
 from toolgate_langchain.approvals.turn import Run
+from toolgate_langchain.policy.bounds import strictest
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
 from toolgate_langchain.policy.context import RunContext
 from toolgate_langchain.vocabulary import TrustZone
@@ -28,8 +27,6 @@ __all__ = [
     "RULES",
     "RUN",
     "TURN",
-    "ParentRun",
-    "current_run",
     "read_rules",
     "read_run",
     "write_rules",
@@ -44,30 +41,28 @@ CHANNELS: Final = frozenset({RUN, TURN, RULES})
 _FORMAT: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ParentRun:
-    """What a subagent inherits from the tool call that it runs in."""
-
-    run_id: str
-    agent_path: tuple[str, ...]
-
-
-current_run: ContextVar[ParentRun | None] = ContextVar("toolgate_current_run", default=None)
-"""Set around every tool call, so that an agent used as a tool shares the root's run."""
-
-
 def write_run(run: Run) -> dict[str, Any]:
     """The saved form of a run. Whoever resumes it does not lend it other rights."""
     context = run.context
     return {
         "v": _FORMAT,
         "id": run.id,
-        "surface": context.surface.name,
+        "surface": context.surfaces[0].name,
         "caller": None if context.caller is None else {"id": context.caller.id, "admin": context.caller.admin},
         "configuration": context.configurations[0].to_json() if context.configurations else None,
         "zone": None if context.zone is None else context.zone.value,
         "agent_path": list(run.agent_path),
         **({"start": run.start} if run.start else {}),
+        **_bounds(context),
+    }
+
+
+def _bounds(context: RunContext) -> dict[str, Any]:
+    """What a run inside of another has besides its own; nothing for the root."""
+    surfaces, configurations = context.surfaces[1:], context.configurations[1:]
+    return {
+        **({"surfaces": [surface.name for surface in surfaces]} if surfaces else {}),
+        **({"configurations": [one.to_json() for one in configurations]} if configurations else {}),
     }
 
 
@@ -88,14 +83,16 @@ def read_run(
     if not isinstance(value, Mapping) or value.get("v") != _FORMAT:
         return None
     try:
-        saved = None if value["configuration"] is None else RunConfiguration.from_json(value["configuration"])
+        saved = [value["configuration"], *value.get("configurations", ())]
+        given = [*(RunConfiguration.from_json(one) for one in saved if one is not None), live]
         caller = None if value["caller"] is None else Caller(**value["caller"])
-        configurations = tuple(dict.fromkeys(one for one in (saved, live) if one is not None))
+        named = tuple(surfaces[name] for name in (value["surface"], *value.get("surfaces", ())))
         context = RunContext(
-            surface=surfaces[value["surface"]],
+            surface=strictest(named),
             caller=caller,
-            configurations=configurations,
+            configurations=tuple(dict.fromkeys(one for one in given if one is not None)),
             zone=None if value["zone"] is None else TrustZone(value["zone"]),
+            combined=named if len(named) > 1 else (),
         )
         path, start = tuple(value["agent_path"]), str(value.get("start", ""))
         return Run(str(value["id"]), context, thread_id, path, start)

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from toolgate_langchain.errors import MissingCheckpointerError
-from toolgate_langchain.hosts._langgraph import has_checkpointer, left_behind
+from toolgate_langchain.errors import ConfigurationError, MissingCheckpointerError
+from toolgate_langchain.hosts._langgraph import (
+    agent_name,
+    has_checkpointer,
+    left_behind,
+    nodes_around,
+    pauses_reach,
+)
 from toolgate_langchain.hosts.base_runs import Runs, Setting
+from toolgate_langchain.hosts.parent_run import ParentRun, current_run
 from toolgate_langchain.hosts.run_state import TURN
 from toolgate_langchain.hosts.superseding import supersede
 
@@ -41,11 +48,14 @@ class AgentRuns(Runs):
             asynchronous: Whether the agent runs in a loop, so that its checkpointer must be awaited.
 
         Raises:
-            ConfigurationError: If the surface or configuration that the runtime gives is unknown.
+            ConfigurationError: If the surface or configuration that the runtime gives is unknown, or if
+                the agent runs inside of a tool and its questions could not reach whoever drives the run.
             MissingCheckpointerError: If a person may have to be asked and nothing can keep the question.
         """
         context = self.context(runtime)
         self.check_checkpointer(context.surface)
+        if context.surface.attended:
+            self._check_questions_arrive()
         run = self.new_run(context, runtime)
         look = partial(self._left_behind, runtime, asynchronous=asynchronous)
         rebuilt = yield from supersede(state, run, self.gate.ledger, look)
@@ -73,6 +83,27 @@ class AgentRuns(Runs):
     def _left_behind(self, runtime: Runtime[Any], *, asynchronous: bool) -> LeftBehind | Awaitable[LeftBehind]:
         """What the step before the input of this run left behind."""
         return left_behind(asynchronous=asynchronous)
+
+    def _check_questions_arrive(self) -> None:
+        """Refuse to start an agent inside of a tool where the pause for a question would not be the tool's pause."""
+        parent = current_run.get()
+        if parent is not None and self.can_ask() and not pauses_reach(parent.config):
+            raise ConfigurationError(
+                f"an agent inside of the tool {parent.tool_name!r} may have to ask a person, and its question would "
+                "not reach whoever drives the run, because it runs on a thread of its own; start it without a config, "
+                "or with the one that the tool was given (checkpointer=True lets it remember earlier calls), or give "
+                "it an unattended surface"
+            )
+
+    def own_path(self, parent: ParentRun | None) -> tuple[str, ...]:
+        """The nodes of the graphs around the agent, or its name in the tool that it runs in.
+
+        A name that is also the one of the agent around it may only be inherited with the config.
+        """
+        if parent is None:
+            return nodes_around()
+        name = agent_name()
+        return () if name in ("", agent_name(parent.config), parent.tool_name) else (name,)
 
     def thread_of(self, where: Any) -> str | None:
         """The thread of the graph that runs."""

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
+from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, Send, interrupt
 
 from toolgate_langchain.approvals.turn import Run, TurnRecord, raw_digest
 from toolgate_langchain.hosts.base_turns import BaseTurns
 from toolgate_langchain.hosts.calls import answered_after, in_order, last_ai_message, with_refused_invalid_calls
+from toolgate_langchain.hosts.parent_run import current_run
 from toolgate_langchain.hosts.run_state import TURN
 from toolgate_langchain.hosts.structured import structured_output_names
 
@@ -161,7 +163,7 @@ class Turns(BaseTurns):
             turn = yield from self._judge_late(state, run, message, late, turn)
         if turn is None or turn.settled:
             return None
-        return (yield from self._ask_all(run, turn, message, state, answered, interrupt))
+        return (yield from self._ask_all(run, turn, message, state, answered, _ask))
 
     def ask_and_go_on_steps(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Steps[Any]:
         """Ask about a turn that left the loop, and send its calls to the tools; nothing where the run is at its end."""
@@ -225,3 +227,13 @@ def _with_before(answer: ModelResponse[Any], before: Sequence[BaseMessage]) -> M
     if not before:
         return answer
     return ModelResponse(result=[*before, *answer.result], structured_response=answer.structured_response)
+
+
+def _ask(shown: dict[str, Any]) -> Any:
+    """Show one request and wait for its answer; the tool that the agent runs in, if any, knows of the pause."""
+    try:
+        return interrupt(shown)
+    except GraphInterrupt as pause:
+        if (parent := current_run.get()) is not None:
+            parent.note_pause(pause)
+        raise

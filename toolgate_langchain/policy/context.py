@@ -79,6 +79,13 @@ class RunContext:
     """All must permit a tool: the one saved with the run, and the live one where it differs."""
     zone: TrustZone | None = None
     """The worst zone of the run's models; `None` where the operator declared none (gate off)."""
+    combined: tuple[Surface, ...] = ()
+    """The surfaces that `surface` was made of where a run inside of another names its own; else empty."""
+
+    @property
+    def surfaces(self) -> tuple[Surface, ...]:
+        """The surfaces that hold, from the root's on."""
+        return self.combined or (self.surface,)
 
     @property
     def caller_id(self) -> str | None:
