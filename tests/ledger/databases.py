@@ -15,6 +15,7 @@ import psycopg
 
 from toolgate_langchain import SqlLedger
 
+PASSWORD = "S3cret-word"
 _names = count(1)
 
 
@@ -23,6 +24,11 @@ class Postgres:
 
     def __init__(self, socket: str) -> None:
         self._socket = socket
+
+    @property
+    def socket(self) -> str:
+        """The path of the socket on which it listens."""
+        return f"{self._socket}/.s.PGSQL.5432"
 
     def connect(self) -> psycopg.Connection[Any]:
         """A connection that commits each statement."""
@@ -34,10 +40,11 @@ class Postgres:
             done = connection.execute(statement.encode())
             return done.fetchall() if done.description else []
 
-    def url(self, *, database: str = "postgres", schema: str | None = None) -> str:
-        """The URL of a database; of one schema in it, where one is named."""
-        within = "" if schema is None else f"&options=-csearch_path%3D{schema}"
-        return f"postgresql://postgres:S3cret-word@/{database}?host={self._socket}{within}"
+    def url(self, schema: str, *, port: int | None = None) -> str:
+        """The URL of one schema, through a port of the loopback interface where one is given."""
+        place = "" if port is None else f"127.0.0.1:{port}"
+        host = f"&host={self._socket}" if port is None else ""
+        return f"postgresql://postgres:{PASSWORD}@{place}/postgres?options=-csearch_path%3D{schema}{host}"
 
 
 @contextmanager
@@ -67,6 +74,7 @@ class Databases:
     def __init__(self, folder: Path, postgres: Postgres | None) -> None:
         self._folder, self.postgres = folder, postgres
         self._ledgers: list[SqlLedger] = []
+        self.name = ""
         self.url = self.another()
 
     def __enter__(self) -> Databases:
@@ -78,11 +86,11 @@ class Databases:
 
     def another(self) -> str:
         """The URL of a further empty database."""
-        name = f"ledger_{next(_names)}"
+        self.name = name = f"ledger_{next(_names)}"
         if self.postgres is None:
             return f"sqlite:///{self._folder / name}.db?timeout=0.2"
         self.postgres.execute(f"CREATE SCHEMA {name}")
-        return self.postgres.url(schema=name)
+        return self.postgres.url(name)
 
     def ledger(self, url: str | None = None, **options: Any) -> SqlLedger:
         """A ledger of its own on the database, as another worker has it. It does not wait between tries."""
