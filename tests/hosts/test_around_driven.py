@@ -15,8 +15,8 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from tests.behaviours.processes import run_child
 from tests.hosts.around_agents import GO, READ, SEND, around, tools_of
-from tests.support import Chat, Recorder, ScriptedModel, call, says, with_profile
-from toolgate_langchain import ToolGate
+from tests.support import Chat, Recorder, ScriptedModel, call, chat, says, with_profile
+from toolgate_langchain import ToolGate, ToolGateMiddleware
 from toolgate_langchain.hosts.driving import adrive, drive
 
 CHILD = Path(__file__).parent / "children" / "around.py"
@@ -85,6 +85,25 @@ class TestDriving:
         assert (first["pending"], first["ran"]) == (["a"], [])
         second = run_child(CHILD, {"database": database, "asynchronous": True, "say": False})
         assert (second["answered"], sorted(second["ran"]), second["last"]) == (2, ["read", "send", "send"], "done")
+
+    @pytest.mark.parametrize("leaves", [True, False], ids=["to the loop", "to the end"])
+    def test_a_pause_of_one_form_is_not_pending_in_the_other_and_is_closed_by_the_next_words(
+        self, ran: Recorder, asynchronous: bool, leaves: bool
+    ) -> None:
+        """As where an agent is built in another form while a person is asked: nothing runs, and nothing dangles."""
+        gate, saver = ToolGate(), InMemorySaver()
+        forms: list[list[Any]] = [gate.around(), [ToolGateMiddleware(gate)]]
+        before, after = forms if leaves else forms[::-1]
+        shared: dict[str, Any] = {"gate": gate, "checkpointer": saver, "asynchronous": asynchronous}
+        paused = chat([says(call("send", "a"))], tools_of(ran), middleware=before, **shared)
+        paused.say()
+        answer = {"type": "approve", "request_id": paused.request.request_id}
+        rebuilt = chat([], tools_of(ran), middleware=after, **shared)
+        assert gate.answer(rebuilt.agent, rebuilt.config, answer).status == "not_pending"
+        rebuilt.say("next")
+        assert ran.runs == []
+        assert "Superseded" in rebuilt.result("a")
+        assert [message.type for message in rebuilt.messages] == ["human", "ai", "tool", "human", "ai"]
 
 
 class TestInsideOthers:
