@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from typing_extensions import TypedDict
@@ -217,3 +218,20 @@ def test_whoever_starts_a_run_is_whom_it_works_for_and_who_resumes_lends_no_righ
     chat.say("me too")
     assert chat.requests == [] and "not executed" in chat.result("b")
     assert ran.names == ["deploy"]
+
+
+def test_two_asking_nodes_in_one_step_fail_the_run_and_nothing_runs() -> None:
+    ran, gate = Recorder(), ToolGate()
+    guard, other = gate.graph([ran.tool("deploy")]), gate.graph([ran.tool("deploy")])
+    model = ScriptedModel(script=[says(call("deploy", "a"))])
+    builder = built(guard, model)
+    builder.add_node("other", other.node)
+    builder.add_edge("model", "other")
+    chat = Chat(builder.compile(checkpointer=InMemorySaver()), model, gate)
+    chat.say()
+    answers = {one.id: {"type": "approve", "request_id": chat.requests[0].request_id}
+               for one in chat.agent.get_state(chat.config).interrupts}  # fmt: skip
+    assert len(answers) == 2
+    with pytest.raises(InvalidUpdateError, match="toolgate_turn"):
+        chat.resume(answers)
+    assert ran.names == []

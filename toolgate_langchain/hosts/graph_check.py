@@ -35,7 +35,8 @@ def check_graph(guard: GraphGate, graph: Any) -> None:
             'no node of the graph asks about calls, so all that need a person would be refused: add_node("gate", '
             "guard.node) between the model and its tools"
         )
-    starting = {name for name, node in nodes.items() if isinstance(node, StartingNode) and node.runs is guard.runs}
+    # Where one graph has parts for several agents, the run that one of them starts is the run of all.
+    starting = {name for name, node in nodes.items() if isinstance(node, StartingNode) and node.gate is guard.gate}
     if guard.runs.read_at_start and not starting:
         raise ConfigurationError(
             f"{', '.join(guard.runs.read_at_start)} of gate.graph(...) is a function, which is read where a run "
