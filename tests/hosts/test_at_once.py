@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import HumanMessage
 
 from tests.hosts.looking import SEND, after, look, looking
 from tests.support import Recorder, call, chat, says
@@ -42,6 +44,18 @@ class TestTheShortWay:
         talk.say()
         assert (short, ran.runs) == ([True], [("look", runs)])
         assert talk.result("a") == f"saw {runs['n']} {runs['note']}"
+
+    def test_whoever_traces_tools_sees_the_arguments_that_run(self, ran: Recorder, short: list[bool]) -> None:
+        """Defaults included, as a person would be shown them, and not what the model wrote."""
+        inputs: list[Any] = []
+
+        class Traces(BaseCallbackHandler):
+            def on_tool_start(self, *_: Any, **given: Any) -> None:
+                inputs.append(given["inputs"])
+
+        talk = looking(ran, asynchronous=False)
+        talk.agent.invoke({"messages": [HumanMessage("go")]}, {**talk.config, "callbacks": [Traces()]})
+        assert (short, inputs) == ([True], [{"n": 1, "note": "-"}])
 
     def test_the_message_of_the_model_stays_as_it_was(self, ran: Recorder, short: list[bool]) -> None:
         talk = looking(ran, asynchronous=False)
