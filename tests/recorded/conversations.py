@@ -101,7 +101,7 @@ class Telling:
         prepare_folder(folder)
         self._conversation, self._told = conversation, Told(folder)
         self._answers = iter(conversation.answers)
-        tools = _everyday_tools(self._told) if conversation is SEVERAL_TURNS else file_tools(folder)
+        tools = everyday_tools(self._told) if conversation is SEVERAL_TURNS else file_tools(folder)
         gate = ToolGate(on_decision=self._told.outcomes.append)
         self._agent: Any = create_agent(
             chat_model(base_url), tools, middleware=[ToolGateMiddleware(gate)], checkpointer=InMemorySaver()
@@ -150,7 +150,7 @@ class Telling:
         return Command(resume=self._answer(pending[0][1])) if pending else None
 
 
-def _everyday_tools(told: Told) -> list[BaseTool]:
+def everyday_tools(told: Told) -> list[BaseTool]:
     """Tools that only note that they ran."""
 
     @tool_profile(tier=Tier.READ_ONLY)

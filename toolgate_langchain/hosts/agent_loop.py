@@ -185,7 +185,9 @@ class AgentLoop(BaseTurns):
             turn = yield from self._judge_calls(run, message, message.tool_calls, progress.state, before)
         # Only now: a heuristic that raises leaves nothing of the turn behind.
         progress.turns += 1
-        progress.state.update({"messages": [*before, *told], TURN: {} if turn is None else turn.to_json()})
+        progress.state["messages"] = [*before, *told]
+        if turn is not None:
+            progress.state[TURN] = turn.to_json()
         if len(told) == 1 and not message.tool_calls:
             progress.status = "done"
 
