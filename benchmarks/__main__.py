@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from benchmarks.channels import measure_channels, measure_checkpoints
 from benchmarks.decisions import measure_offering, measure_rules
 from benchmarks.imports import measure_imports
+from benchmarks.ledgers import measure_ledgers
 from benchmarks.loop import IN_MEMORY, NO_CHECKPOINTER, SQLITE, measure_loop
 from benchmarks.machine import facts, pin
 from benchmarks.table import Row, as_markdown
@@ -28,6 +29,7 @@ def main() -> None:
         "imports": lambda rounds: measure_imports(rounds=max(rounds // 4, 3)),
         "channels": lambda rounds: measure_channels(),
         "checkpoints": lambda rounds: measure_checkpoints(),
+        "ledgers": lambda rounds: measure_ledgers(rounds=max(rounds // 2, 3)),
     }
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="section", help=f"what to measure: {', '.join(sections)}")

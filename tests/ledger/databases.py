@@ -48,8 +48,13 @@ class Postgres:
 
 
 @contextmanager
-def start_postgres(folder: Path) -> Iterator[Postgres]:
-    """Start a server whose files lie in a folder, and stop it in the end."""
+def start_postgres(folder: Path, *, safe: bool = False) -> Iterator[Postgres]:
+    """Start a server whose files lie in a folder, and stop it in the end.
+
+    Args:
+        folder: An empty folder.
+        safe: Whether it waits for the disk, as in earnest. The machine's power is not what is tested.
+    """
     run = folder / "run"
     run.mkdir(mode=0o700)
     # Where its package keeps its lock; it warns where nobody says.
@@ -59,10 +64,10 @@ def start_postgres(folder: Path) -> Iterator[Postgres]:
         started = get_server(folder / "data", cleanup_mode="stop")
     try:
         server = Postgres(str(started.get_postmaster_info().socket_dir))
-        # The machine's power is not what is tested.
-        for setting in ("fsync", "full_page_writes"):
-            server.execute(f"ALTER SYSTEM SET {setting} = off")
-        server.execute("SELECT pg_reload_conf()")
+        if not safe:
+            for setting in ("fsync", "full_page_writes"):
+                server.execute(f"ALTER SYSTEM SET {setting} = off")
+            server.execute("SELECT pg_reload_conf()")
         yield server
     finally:
         started.cleanup()

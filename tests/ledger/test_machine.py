@@ -168,7 +168,7 @@ def test_a_ledger_in_a_database_says_what_the_one_in_memory_says(database: SqlLe
     run_state_machine_as_test(
         Twins,
         settings=settings(
-            max_examples=20,
+            max_examples=15,
             stateful_step_count=25,
             deadline=None,
             derandomize=True,

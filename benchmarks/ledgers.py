@@ -1,0 +1,236 @@
+"""What a ledger in a database adds to a call, next to the one in memory, and what a million events cost it.
+
+A call that is asked about is timed without its agent: what the gate says to its ledger from the request to the
+recorded result, in the same order. A released call is one that may not be repeated and that nobody was asked about.
+A call that is only read writes nothing; what it reads is timed beside them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, text
+
+from benchmarks.measure import compare, compare_async
+from benchmarks.table import Row
+from tests.ledger.databases import Databases, start_postgres
+from tests.ui.requests import request
+from toolgate_langchain import ApprovalAnswer, InMemoryLedger, SqlLedger
+from toolgate_langchain.approvals.ledger import GrantStatus
+from toolgate_langchain.approvals.sql.tables import ANSWERS, EVENTS, GRANTS, REQUESTS
+from toolgate_langchain.approvals.steps import arun_steps, run_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from sqlalchemy import Connection
+
+    from toolgate_langchain.approvals.steps import Steps
+
+__all__ = ["measure_ledgers"]
+
+EVENTS_BEFORE = 1_000_000
+"""Events of the ledger that is held against an empty one."""
+
+AS_FAST_AS_EMPTY = 1.3
+"""The bound of that comparison."""
+
+CALLS = 20
+"""Calls of one timed round."""
+
+PENDING = 20
+"""Requests that wait while they are listed."""
+
+MEMORY = "in memory"
+YES = ApprovalAnswer(type="approve", by="ann")
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+_keys = count()
+
+
+def _asked(ledger: Any) -> Steps[None]:
+    """What is said to a ledger of one call that a person approves: request, answer, grant, start and end."""
+    key, run, thread = f"r{next(_keys)}", "run", "thread"
+    yield lambda: ledger.claim(key)
+    yield lambda: ledger.answer_to(key)
+    yield lambda: ledger.answer(key, YES, thread_id=thread, at=NOW)
+    yield lambda: ledger.answer_to(key)
+    yield lambda: ledger.note_person(run, key)
+    yield lambda: ledger.answer_to(key)
+    yield lambda: ledger.grant(key, "d")
+    yield from _looks(ledger)
+    yield lambda: ledger.start(key, "d", needs_grant=True, repeatable=False)
+    yield lambda: ledger.end(key, GrantStatus.FINISHED)
+    yield lambda: ledger.release(key)
+
+
+def _released(ledger: Any) -> Steps[None]:
+    """What is said to a ledger of one call that nobody was asked about, and that may not be repeated."""
+    key = f"r{next(_keys)}"
+    yield from _looks(ledger)
+    yield lambda: ledger.start(key, "d", needs_grant=False, repeatable=False)
+    yield lambda: ledger.end(key, GrantStatus.FINISHED)
+
+
+def _looks(ledger: Any) -> Steps[None]:
+    """What is read before any call runs, unless the ledger knows at once that nothing was ever said."""
+    if ledger.quiet("quiet run", "thread"):
+        return
+    yield lambda: ledger.thread_rules("thread")
+    yield lambda: ledger.taken_back("thread")
+    yield lambda: ledger.memory("quiet run")
+    yield ledger.stopped
+
+
+CALLS_BY_NAME: dict[str, Callable[[Any], Steps[None]]] = {
+    "an asked call": _asked,
+    "a released call": _released,
+    "a call that only reads": _looks,
+}
+
+
+@contextmanager
+def _ledgers() -> Iterator[dict[str, tuple[Databases | None, Any]]]:
+    """A ledger of each kind, with what makes further databases of that kind."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        server_files = folder / "postgres"
+        server_files.mkdir(mode=0o755)
+        # As a server runs in earnest: what is committed is on the disk.
+        with start_postgres(server_files, safe=True) as server:
+            sqlite, postgres = Databases(folder, None), Databases(folder, server)
+            with sqlite, postgres:
+                yield {
+                    MEMORY: (None, InMemoryLedger()),
+                    "SQLite": (sqlite, sqlite.ledger()),
+                    "PostgreSQL": (postgres, postgres.ledger()),
+                }
+
+
+def measure_ledgers(*, rounds: int) -> Iterator[Row]:
+    """Time all ledgers in turn, synchronous and asynchronous, and give their rows.
+
+    Args:
+        rounds: Rounds of each.
+    """
+    with _ledgers() as made:
+        ledgers = {name: ledger for name, (_, ledger) in made.items()}
+        for what, steps in CALLS_BY_NAME.items():
+            yield from _added(what, steps, ledgers, rounds)
+        for name, (databases, _) in made.items():
+            if databases is not None:
+                yield from _filled(name, databases, rounds)
+
+
+def _added(what: str, steps: Callable[[Any], Steps[None]], ledgers: Mapping[str, Any], rounds: int) -> Iterator[Row]:
+    def repeatedly(ledger: Any) -> Callable[[], None]:
+        def calls() -> None:
+            for _ in range(CALLS):
+                run_steps(steps(ledger))
+
+        return calls
+
+    def arepeatedly(ledger: Any) -> Callable[[], Any]:
+        async def calls() -> None:
+            for _ in range(CALLS):
+                await arun_steps(steps(ledger))
+
+        return calls
+
+    sync = compare({name: repeatedly(ledger) for name, ledger in ledgers.items()}, rounds=rounds)
+    both = {
+        "sync": sync,
+        "async": asyncio.run(
+            compare_async({name: arepeatedly(ledger) for name, ledger in ledgers.items()}, rounds=rounds)
+        ),
+    }
+    for kind, timings in both.items():
+        base = timings.median(MEMORY) / CALLS
+        for name in ledgers:
+            took = timings.median(name) / CALLS
+            detail = "" if name == MEMORY else f"{(took - base) * 1e3:.2f} ms more than in memory"
+            yield Row(section="ledgers", what=f"{what}, {name}, {kind}", figure=f"{took * 1e3:.3f} ms", detail=detail)
+
+
+def _filled(name: str, databases: Databases, rounds: int) -> Iterator[Row]:
+    """An empty ledger beside one with a million events: listing what is pending, and appending."""
+    empty, full = databases.ledger(databases.another()), databases.ledger(databases.another())
+    full._database.write(_fill)
+    for ledger in (empty, full):
+        for number in range(PENDING):
+            ledger.ask(request(request_id=f"pending {number}"), thread_id=f"thread {number}", at=NOW)
+
+    def lists(ledger: SqlLedger) -> Callable[[], None]:
+        def listing() -> None:
+            for _ in range(CALLS):
+                waiting: Any = ledger.pending()
+                assert len(waiting) == PENDING
+
+        return listing
+
+    def appends(ledger: SqlLedger) -> Callable[[], None]:
+        def appending() -> None:
+            for _ in range(CALLS):
+                ledger.answer(f"r{next(_keys)}", YES, thread_id="thread", at=NOW)
+
+        return appending
+
+    for what, make in (("list what is pending", lists), ("append", appends)):
+        timings = compare({"empty": make(empty), "full": make(full)}, rounds=rounds)
+        low, ratio, high = timings.ratio("full", "empty")
+        took, alone = (timings.median(which) / CALLS * 1e3 for which in ("full", "empty"))
+        yield Row(
+            section="ledgers",
+            what=f"{what}, {name}, after {EVENTS_BEFORE:,} events",
+            figure=f"{ratio:.2f} x",
+            spread=f"{low:.2f} to {high:.2f}",
+            detail=f"{took:.3f} ms; empty {alone:.3f} ms",
+            bound=f"<= {AS_FAST_AS_EMPTY} x",
+            held=ratio <= AS_FAST_AS_EMPTY,
+        )
+
+
+def _fill(connection: Connection) -> None:
+    """A million events, as the requests leave behind that they are about: asked, answered, granted, started, ended."""
+    kinds = ("asked", "answered", "grant_issued", "start_started", "call_finished")
+    for first in range(0, EVENTS_BEFORE // len(kinds), 10_000):
+        keys = [f"before {number}" for number in range(first, first + 10_000)]
+        connection.execute(
+            insert(REQUESTS),
+            [{"request_id": key, "thread_id": key, "shown": "{}", "asked_at": 0, "open": False} for key in keys],
+        )
+        connection.execute(
+            insert(ANSWERS),
+            [
+                {
+                    "request_id": key,
+                    "type": "approve",
+                    "answer": "{}",
+                    "thread_id": key,
+                    "taken_back": False,
+                    "attempt": key,
+                }
+                for key in keys
+            ],
+        )
+        finished = GrantStatus.FINISHED.value
+        connection.execute(
+            insert(GRANTS), [{"request_id": key, "digest": "d", "status": finished, "attempt": key} for key in keys]
+        )
+        connection.execute(
+            insert(EVENTS),
+            [
+                {"at": 0, "kind": kind, "request_id": key, "thread_id": key, "detail": "{}"}
+                for key in keys
+                for kind in kinds
+            ],
+        )
+    if connection.dialect.name == "postgresql":
+        # As the server does by itself, some time later.
+        connection.execute(text("ANALYZE"))

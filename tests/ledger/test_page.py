@@ -1,0 +1,32 @@
+"""The page on ledgers: its code runs as it stands, and does what it says."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import Recorder, call, chat, says
+
+PAGE = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_pages_code_runs_and_does_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    begin, switch, record = (compile(block, "ledger.md", "exec") for block in BLOCKS)
+    exec(begin, names)
+    ran = Recorder()
+    talk = chat([says(call("send"))], [ran.tool("send")], gate=names["gate"], middleware=[names["middleware"]])
+    talk.say()
+    exec(switch, names)
+    talk.answer()
+    assert ran.names == ["send"]
+    exec(record, names)
+    told = [line.split()[2] for line in capsys.readouterr().out.splitlines()]
+    assert told == ["stopped", "resumed", "answered", "grant_issued", "start_started", "call_finished"]
+    assert (tmp_path / "ledger.db").exists()
+    names["ledger"].close()
