@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.runnables import RunnableGenerator
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
 from langgraph.config import get_config
@@ -13,7 +15,7 @@ from langgraph.graph import END
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, Send
 
-from toolgate_langchain.hosts.calls import answered_after, last_ai_message
+from toolgate_langchain.hosts.calls import answered_after, last_ai_message, without_unstorable_calls
 from toolgate_langchain.hosts.graph_check import check_graph
 from toolgate_langchain.hosts.graph_nodes import AskingNode, StartingNode
 from toolgate_langchain.hosts.graph_state import GraphRuns, schema_with_channels
@@ -22,7 +24,7 @@ from toolgate_langchain.hosts.middleware import ToolGateMiddleware
 from toolgate_langchain.hosts.offering import Offering
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
     from langchain_core.messages import BaseMessage, ToolMessage
     from langchain_core.runnables import RunnableConfig
@@ -108,6 +110,9 @@ class GraphGate:
     def bind(self, model: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
         """A model with those tools alone that the gate offers in the run; called in the model's node.
 
+        Calls whose arguments no checkpointer can carry are made invalid ones in what `invoke` gives, and
+        the model gets them back with an error. A stream is passed on as it comes.
+
         Args:
             model: A chat model without tools.
             config: The node's config; left out, that of the node that runs.
@@ -118,7 +123,7 @@ class GraphGate:
         """
         self._offering.check_bound(model)
         offered = self.offered(config)
-        return model.bind_tools(offered, **options) if offered else model
+        return (model.bind_tools(offered, **options) if offered else model) | _CARRIED
 
     # --- routing ------------------------------------------------------------------------------
 
@@ -228,3 +233,19 @@ class GraphGate:
             ConfigurationError: Naming the node and what to do.
         """
         check_graph(self, graph)
+
+
+def _carried(messages: Iterator[Any]) -> Iterator[Any]:
+    """Replies that a checkpointer can keep: it is asked to before the gate's own node sees them."""
+    for message in messages:
+        whole = isinstance(message, AIMessage) and not isinstance(message, AIMessageChunk)
+        yield without_unstorable_calls(message) if whole else message
+
+
+async def _acarried(messages: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for message in messages:
+        for one in _carried(iter([message])):
+            yield one
+
+
+_CARRIED: Final = RunnableGenerator(_carried, _acarried, name="toolgate:carried")
