@@ -18,7 +18,8 @@ __all__ = ["app", "split_answers"]
 
 app = typer.Typer(
     help="One gate for every tool call that a LangChain agent makes.",
-    epilog="Exit codes: 0 done; 1 it failed, or `run` had nobody there to answer; 2 it cannot be used like this.",
+    epilog="Exit codes: 0 done; 1 it failed, `run` had nobody there to answer, or `redteam` found something; "
+    "2 it cannot be used like this.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -78,6 +79,26 @@ def run(
         from toolgate_langchain.cli.run import run_agent
 
         code = run_agent(agent, prompt, _words(answers), asynchronous=asynchronous)
+    raise typer.Exit(code)
+
+
+@app.command()
+def redteam(
+    gate: Annotated[
+        str, typer.Argument(metavar="MODULE:GATE", help="A function without arguments that makes the gate anew.")
+    ],
+    host: Annotated[
+        list[str] | None, typer.Option(help="Part of a host's name; may be given again. Left out, all hosts.")
+    ] = None,
+) -> None:
+    """Attack your own gate, and show what was caught, let through and refused by mistake.
+
+    The exit code is 1 where anything was let through, refused by mistake, or broke.
+    """
+    with _plain_errors():
+        from toolgate_langchain.cli.redteam import run_red_team
+
+        code = run_red_team(gate, host or [])
     raise typer.Exit(code)
 
 

@@ -1,4 +1,4 @@
-"""Finding the agent that `MODULE:AGENT` names."""
+"""Finding what `MODULE:AGENT` or `MODULE:GATE` names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from langgraph.pregel import Pregel
 
 from toolgate_langchain.errors import ConfigurationError
 
-__all__ = ["load_agent"]
+__all__ = ["load", "load_agent"]
 
 
 def load_agent(name: str) -> Any:
@@ -25,16 +25,30 @@ def load_agent(name: str) -> Any:
         ConfigurationError: If there is no such module or attribute, or if it is no agent; the message
             says which, and what is there.
     """
+    return _agent(name, load(name, "AGENT", "my_package.agents:agent"))
+
+
+def load(name: str, what: str, example: str) -> Any:
+    """What a name stands for, with modules found from the current folder as well.
+
+    Args:
+        name: A module, a colon, and what is in it, with dots where that is inside of something.
+        what: What the part behind the colon is called in messages.
+        example: A name that would do.
+
+    Raises:
+        ConfigurationError: If there is no such module or attribute; the message says which, and what is there.
+    """
     module_name, colon, path = name.partition(":")
     if not (colon and module_name and path):
-        raise ConfigurationError(f"{name!r} is not MODULE:AGENT, as in my_package.agents:agent")
+        raise ConfigurationError(f"{name!r} is not MODULE:{what}, as in {example}")
     found: Any = _module(module_name)
     for part in path.split("."):
         if not hasattr(found, part):
             there = ", ".join(sorted(one for one in vars(found) if not one.startswith("_"))) or "nothing"
             raise ConfigurationError(f"{name}: {module_name!r} has no {path!r}; it has: {there[:500]}")
         found = getattr(found, part)
-    return _agent(name, found)
+    return found
 
 
 def _module(name: str) -> Any:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.testing.hosts import Host
 
-__all__ = ["AgentHost", "GraphConversation", "agent_hosts"]
+__all__ = ["AgentHost", "GraphConversation", "agent_hosts", "finish", "graph_as_tool"]
 
 _Middleware = AgentMiddleware[Any, Any, Any]
 _Place = Callable[["ToolGate", Sequence[_Middleware], dict[str, Any]], list[_Middleware]]
@@ -102,12 +102,12 @@ class GraphConversation:
 
     def _invoke(self, value: Any, config: Any) -> None:
         if self._asynchronous:
-            _finish(self._graph.ainvoke(value, config))
+            finish(self._graph.ainvoke(value, config))
         else:
             self._graph.invoke(value, config)
 
 
-def _finish(awaitable: Awaitable[Any]) -> Any:
+def finish(awaitable: Awaitable[Any]) -> Any:
     """Wait for something, also where a loop runs in this thread already, as in a notebook."""
 
     def flow() -> Steps[Any]:
@@ -145,20 +145,24 @@ class AgentHost:
     def as_tool(self, name: str, setup: Setup) -> BaseTool:
         """See `Host.as_tool`."""
         model = ScriptedModel(script=list(setup.script))
-        agent = create_agent(model, list(setup.tools), middleware=self._middleware(setup))
-
-        def run(task: str) -> str:
-            return _last(agent.invoke({"messages": [HumanMessage(task)]}))
-
-        async def arun(task: str) -> str:
-            return _last(await agent.ainvoke({"messages": [HumanMessage(task)]}))
-
-        made = StructuredTool.from_function(run, arun, name=name, description="Give a task to another agent.")
-        return tool_profile(tier=Tier.READ_ONLY)(made)
+        return graph_as_tool(name, create_agent(model, list(setup.tools), middleware=self._middleware(setup)))
 
     def _middleware(self, setup: Setup) -> list[_Middleware]:
         where = {"surface": setup.surface, "caller": setup.caller, "configuration": setup.configuration}
         return [*self._place(setup.gate, setup.others, where), *setup.behind]
+
+
+def graph_as_tool(name: str, graph: Any) -> BaseTool:
+    """A compiled graph as a tool that takes a task and gives the graph's last message."""
+
+    def run(task: str) -> str:
+        return _last(graph.invoke({"messages": [HumanMessage(task)]}))
+
+    async def arun(task: str) -> str:
+        return _last(await graph.ainvoke({"messages": [HumanMessage(task)]}))
+
+    made = StructuredTool.from_function(run, arun, name=name, description="Give a task to another agent.")
+    return tool_profile(tier=Tier.READ_ONLY)(made)
 
 
 def _last(result: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ ABILITIES: Final = {
     CHECKPOINTS: "keeps checkpoints that a run can go on from",
     MIDDLEWARE: "takes other middleware beside the gate",
     STATE: "has a state that input or a tool's command could write",
-    SUBAGENTS: "can be used as a tool by another agent",
+    SUBAGENTS: "can be used as a tool by another agent and ask through it",
 }
 """What not every host can do, in words that follow its name."""
 

@@ -27,7 +27,9 @@ def all_hosts() -> list[Host]:
     """
     with needs_extra("The red team's hosts", "agents"):
         from toolgate_langchain.testing.agents import agent_hosts
-    return agent_hosts()
+        from toolgate_langchain.testing.gated import gated_hosts
+        from toolgate_langchain.testing.graphs import graph_hosts
+    return [*agent_hosts(), *gated_hosts(), *graph_hosts()]
 
 
 def all_attacks() -> tuple[Attack, ...]:

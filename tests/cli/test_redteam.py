@@ -1,0 +1,41 @@
+"""`toolgate redteam MODULE:GATE` attacks a gate of one's own, and its exit code says what it found."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+import pytest
+
+from tests.cli.support import here
+
+
+def test_a_gate_that_lets_nothing_through_ends_with_0() -> None:
+    done = here("redteam", "tests.cli.gates:strict", "--host", "GatedAgent")
+    assert done.returncode == 0
+    assert "0 let through, 0 refused by mistake, 0 broke" in done.stdout
+    assert re.search(r"words-beside-a-call +│ caught +│ works ", done.stdout)
+    assert logging.getLogger("toolgate_langchain").level == logging.NOTSET
+
+
+def test_a_gate_that_lets_something_through_ends_with_1_and_says_what() -> None:
+    done = here("redteam", "tests.cli.gates:lenient", "--host", "GatedAgent")
+    assert done.returncode == 1
+    assert re.search(r"words-beside-a-call +│ let through +│ works ", done.stdout)
+    assert "redteam_remove ran with {'path': '/everything', 'note': ''}, and nobody was asked" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["gates"], "'gates' is not MODULE:GATE"),
+        (["tests.cli.gates:nothing"], "it has: SHARED, Surface, ToolGate"),
+        (["tests.cli.gates:SHARED"], "is a ToolGate; name a function without arguments that makes the gate"),
+        (["tests.cli.gates:shared"], "the same ledger twice"),
+        (["tests.cli.gates:strict", "--host", "nowhere"], "no host is named like 'nowhere'; there are: create_agent"),
+    ],
+)
+def test_what_it_cannot_use_it_refuses_with_2(arguments: list[str], told: str) -> None:
+    done = here("redteam", *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr

@@ -1,0 +1,97 @@
+"""`toolgate redteam MODULE:GATE`: the red team against a gate of one's own, as a table."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from toolgate_langchain.cli.loading import load
+from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.testing.attack import ControlOutcome, Outcome
+from toolgate_langchain.testing.redteam import all_hosts, red_team
+from toolgate_langchain.ui.screen import new_console, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.table import Table
+
+    from toolgate_langchain.hosts.gate import ToolGate
+    from toolgate_langchain.testing.report import Report
+
+__all__ = ["run_red_team"]
+
+_STYLES: Final[dict[Outcome | ControlOutcome, str]] = {
+    Outcome.LET_THROUGH: "bold red",
+    Outcome.BROKE: "red",
+    ControlOutcome.REFUSED_BY_MISTAKE: "bold red",
+    Outcome.CAUGHT: "green",
+    ControlOutcome.WORKS: "green",
+    Outcome.NOT_APPLICABLE: "dim",
+    ControlOutcome.NOT_APPLICABLE: "dim",
+}
+"""Worst first: of what came of an attack in several places, a row tells the worst."""
+
+
+def run_red_team(name: str, hosts: Sequence[str]) -> int:
+    """Attack a gate, and show every attack with its outcome.
+
+    Args:
+        name: `MODULE:GATE`, a function without arguments that gives the gate.
+        hosts: Parts of the names of the hosts to attack through; none means all.
+
+    Returns:
+        The exit code: 1 where something was let through, refused by mistake, or broke.
+
+    Raises:
+        ConfigurationError: If there is no such function, or no such host.
+    """
+    make_gate = _gate_maker(name)
+    chosen = [one for one in all_hosts() if not hosts or any(part in one.name for part in hosts)]
+    if not chosen:
+        known = ", ".join(dict.fromkeys(one.name for one in all_hosts()))
+        raise ConfigurationError(f"no host is named like {', '.join(map(repr, hosts))}; there are: {known}")
+    console = new_console("The command toolgate")
+    logger = logging.getLogger("toolgate_langchain")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)  # it would log each attack that it refuses, which is what the table tells
+    try:
+        report = red_team(make_gate, hosts=chosen)
+    finally:
+        logger.setLevel(level)
+    console.print(_table(report))
+    console.print(report.text(), markup=False, highlight=False)
+    return 0 if report.ok else 1
+
+
+def _gate_maker(name: str) -> Callable[[], ToolGate]:
+    found: Any = load(name, "GATE", "my_package.gates:make_gate")
+    if not callable(found):
+        raise ConfigurationError(
+            f"{name} is a {type(found).__name__}; name a function without arguments that makes the gate, with a ledger "
+            "and a catalog of its own each time"
+        )
+    made: Callable[[], ToolGate] = found
+    return made
+
+
+def _table(report: Report) -> Table:
+    """One row for each attack: the worst that came of it anywhere."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text("The red team"))
+    table.add_column("#", justify="right", no_wrap=True)
+    for heading in ("attack", "outcome", "its control"):
+        table.add_column(heading, overflow="fold")
+    order = list(_STYLES)
+    rows: dict[tuple[int, str], tuple[set[Outcome], set[ControlOutcome]]] = {}
+    for one in report.findings:
+        outcomes, controls = rows.setdefault((one.line, one.attack), (set(), set()))
+        outcomes.add(one.outcome)
+        controls.add(one.control)
+    for (line, attack), (outcomes, controls) in rows.items():
+        outcome, control = min(outcomes, key=order.index), min(controls, key=order.index)
+        shown = [Text(one.value, style=_STYLES[one]) for one in (outcome, control)]
+        table.add_row(str(line), Text(one_line(attack)), *shown)
+    return table
