@@ -11,6 +11,7 @@ from langchain_mcp_adapters.callbacks import Callbacks
 from langgraph.types import Command, interrupt
 from mcp.types import ElicitResult
 
+from tests.graph.support import graph_chat
 from tests.mcp.servers import Servers, tool
 from tests.mcp.support import SURFACES, talk
 from tests.support import Chat, call, says
@@ -75,6 +76,18 @@ def test_where_nobody_is_there_it_never_waits_and_says_so_loudly(
     assert len(servers.calls("files")) == 1
     said = [record for record in caplog.records if "declined a question of MCP server 'files'" in record.getMessage()]
     assert [record.levelno for record in said] == [logging.WARNING]
+
+
+@pytest.mark.parametrize("surface", ["chat", "cron"])
+def test_in_a_hand_written_graph_the_question_is_answered_or_declined_as_well(servers: Servers, surface: str) -> None:
+    """Such a graph keeps the gate's channels from its tools."""
+    a = paying(servers, ten)
+    graph = graph_chat(
+        [says(call("pay", "p"))], a.gate.catalog.tools(), gate=a.gate, surface=surface, asynchronous=True
+    )
+    graph.say()
+    assert ("paid: 10" in graph.result("p")) is (surface == "chat")
+    assert ("nobody is there to answer it" in graph.result("p")) is (surface == "cron")
 
 
 async def _gives_nothing(*_: Any) -> Any:

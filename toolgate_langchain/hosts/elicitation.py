@@ -11,13 +11,13 @@ and the gate lets those through where a person is there and ends the call where 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from toolgate_langchain.errors import ConfigurationError, needs_extra
-from toolgate_langchain.hosts.run_state import RUN
+from toolgate_langchain.errors import needs_extra
+from toolgate_langchain.hosts.parent_run import current_run
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult, ElicitResult
@@ -99,7 +99,7 @@ class ElicitationPolicy:
         """Tell the session which call it works for; the last of the client's interceptors."""
         from mcp.types import CallToolResult, TextContent
 
-        call = _Call(nobody=self._nobody(request.runtime))
+        call = _Call(nobody=self._nobody())
         token = _current.set(call)
         try:
             result = await handler(request)
@@ -111,13 +111,10 @@ class ElicitationPolicy:
         content = [TextContent(type="text", text=f"{said} What the server made of that follows.")]
         return CallToolResult(isError=True, content=[*content, *getattr(result, "content", ())])
 
-    def _nobody(self, runtime: Any) -> str:
+    def _nobody(self) -> str:
         """Why no person can be asked in the run of this call; empty if one can."""
-        state = getattr(runtime, "state", None)
-        run = state.get(RUN) if isinstance(state, Mapping) else None
-        name = run.get("surface") if isinstance(run, Mapping) else None
-        try:
-            attended = self._gate.surface(name).attended if isinstance(name, str) else False
-        except ConfigurationError:
-            attended = False
-        return "" if attended else f"nobody is there to answer it on surface {name!r}"
+        around = current_run.get()
+        if around is None or around.gate is not self._gate:
+            return "it does not belong to a call that this gate let run"
+        surface = around.run.context.surface
+        return "" if surface.attended else f"nobody is there to answer it on surface {surface.name!r}"
