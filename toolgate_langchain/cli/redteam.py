@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.cli.loading import load
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.testing.attack import ControlOutcome, Outcome
+from toolgate_langchain.testing.attacking import ControlOutcome, Outcome
 from toolgate_langchain.testing.redteam import all_hosts, red_team
 from toolgate_langchain.ui.screen import new_console, one_line
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toolgate_langchain.testing.attack import (
+    from toolgate_langchain.testing.attacking import (
         Attack,
         ControlOutcome,
         LetThrough,
@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 _WHERE = {
-    "attack": ("Attack", "ControlOutcome", "LetThrough", "NotApplicable", "Outcome", "Refused", "attack"),
+    "attacking": ("Attack", "ControlOutcome", "LetThrough", "NotApplicable", "Outcome", "Refused", "attack"),
     "hosts": ("Conversation", "Host", "Setup"),
     "model": ("ScriptedModel", "call", "says"),
     "redteam": ("all_attacks", "all_hosts", "red_team"),

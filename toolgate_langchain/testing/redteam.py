@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolgate_langchain.errors import ConfigurationError, needs_extra
-from toolgate_langchain.testing.attack import Attack, ControlOutcome, Outcome
+from toolgate_langchain.testing.attacking import Attack, ControlOutcome, Outcome
 from toolgate_langchain.testing.hosts import ABILITIES
 from toolgate_langchain.testing.report import NO_HOST, Finding, Report
 from toolgate_langchain.testing.scene import Scene

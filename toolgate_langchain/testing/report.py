@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolgate_langchain.approvals.shown import show_text
-from toolgate_langchain.testing.attack import ControlOutcome, Outcome
+from toolgate_langchain.testing.attacking import ControlOutcome, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
 from toolgate_langchain.catalog.remote import RemoteServer
-from toolgate_langchain.testing.attack import LetThrough, NotApplicable, Refused
+from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused
 from toolgate_langchain.testing.hosts import Setup
 from toolgate_langchain.vocabulary import Tier, Verdict
 

@@ -9,13 +9,13 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from toolgate_langchain.hosts.run_state import RULES, RUN, TURN
 from toolgate_langchain.policy.caller import Caller
-from toolgate_langchain.testing.attack import LetThrough, attack
+from toolgate_langchain.testing.attacking import LetThrough, attack
 from toolgate_langchain.testing.attacks.controls import approved_pair_runs, approved_runs
 from toolgate_langchain.testing.model import call, says
 from toolgate_langchain.testing.scene import REMOVE
 
 if TYPE_CHECKING:
-    from toolgate_langchain.testing.attack import Attack
+    from toolgate_langchain.testing.attacking import Attack
     from toolgate_langchain.testing.scene import Scene
 
 __all__ = ["ATTACKS"]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from toolgate_langchain.approvals.steps import Steps, run_steps
 from toolgate_langchain.catalog.profile import ToolProfile
 from toolgate_langchain.catalog.remote import RemoteServer
-from toolgate_langchain.testing.attack import LetThrough, NotApplicable, Refused, attack
+from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused, attack
 from toolgate_langchain.testing.attacks.controls import approved_pair_runs, read_runs
 from toolgate_langchain.testing.model import call, says
 from toolgate_langchain.testing.scene import READ, REMOVE
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:
-    from toolgate_langchain.testing.attack import Attack
+    from toolgate_langchain.testing.attacking import Attack
     from toolgate_langchain.testing.scene import Scene, Talk
 
 __all__ = ["ATTACKS"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolgate_langchain.testing.attack import Refused
+from toolgate_langchain.testing.attacking import Refused
 from toolgate_langchain.testing.model import call, says
 from toolgate_langchain.testing.scene import READ, REMOVE
 from toolgate_langchain.vocabulary import Tier

@@ -11,14 +11,14 @@ from toolgate_langchain.catalog.profile import ToolProfile
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
 from toolgate_langchain.policy.context import CallFacts, RunMemory
 from toolgate_langchain.policy.decision import Code
-from toolgate_langchain.testing.attack import LetThrough, Refused, attack
+from toolgate_langchain.testing.attacking import LetThrough, Refused, attack
 from toolgate_langchain.testing.attacks.controls import read_runs
 from toolgate_langchain.testing.model import call, says
 from toolgate_langchain.testing.scene import NOTE, READ, REMOVE
 from toolgate_langchain.vocabulary import Tier, Verdict
 
 if TYPE_CHECKING:
-    from toolgate_langchain.testing.attack import Attack
+    from toolgate_langchain.testing.attacking import Attack
     from toolgate_langchain.testing.scene import Scene
 
 __all__ = ["ATTACKS"]

@@ -9,14 +9,14 @@ from toolgate_langchain.approvals.rules import StandingRule
 from toolgate_langchain.catalog.profile import ToolProfile
 from toolgate_langchain.policy.caller import Caller, RunConfiguration, Skill
 from toolgate_langchain.policy.context import CallFacts
-from toolgate_langchain.testing.attack import LetThrough, NotApplicable, Refused, attack
+from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused, attack
 from toolgate_langchain.testing.attacks.controls import approved_runs
 from toolgate_langchain.testing.model import call, says
 from toolgate_langchain.testing.scene import REMOVE
 from toolgate_langchain.vocabulary import Tier, Verdict
 
 if TYPE_CHECKING:
-    from toolgate_langchain.testing.attack import Attack
+    from toolgate_langchain.testing.attacking import Attack
     from toolgate_langchain.testing.scene import Scene, Talk
 
 __all__ = ["ATTACKS"]

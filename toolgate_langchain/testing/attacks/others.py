@@ -9,14 +9,14 @@ from langchain.agents.middleware.types import AgentMiddleware, ModelResponse
 from langchain_core.messages import AIMessage
 
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.testing.attack import LetThrough, attack
+from toolgate_langchain.testing.attacking import LetThrough, attack
 from toolgate_langchain.testing.attacks.controls import approved_runs
 from toolgate_langchain.testing.hosts import MIDDLEWARE
 from toolgate_langchain.testing.model import call, says
 from toolgate_langchain.testing.scene import READ, REMOVE
 
 if TYPE_CHECKING:
-    from toolgate_langchain.testing.attack import Attack
+    from toolgate_langchain.testing.attacking import Attack
     from toolgate_langchain.testing.scene import Scene
 
 __all__ = ["ATTACKS"]

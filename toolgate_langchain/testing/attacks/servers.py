@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
 from toolgate_langchain.catalog.remote import RemoteServer
-from toolgate_langchain.testing.attack import LetThrough, NotApplicable, Refused, attack
+from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused, attack
 from toolgate_langchain.testing.attacks.controls import read_runs
 from toolgate_langchain.testing.model import call, says
 from toolgate_langchain.testing.scene import READ, OpenArguments
@@ -15,7 +15,7 @@ from toolgate_langchain.vocabulary import Tier
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolgate_langchain.testing.attack import Attack
+    from toolgate_langchain.testing.attacking import Attack
     from toolgate_langchain.testing.scene import Scene
 
 __all__ = ["ATTACKS"]

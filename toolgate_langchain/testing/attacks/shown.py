@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from toolgate_langchain.testing.attack import LetThrough, attack
+from toolgate_langchain.testing.attacking import LetThrough, attack
 from toolgate_langchain.testing.attacks.controls import approved_runs, read_runs
 from toolgate_langchain.testing.hosts import SUBAGENTS
 from toolgate_langchain.testing.model import call, says
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolgate_langchain.approvals.request import ApprovalRequest
-    from toolgate_langchain.testing.attack import Attack
+    from toolgate_langchain.testing.attacking import Attack
     from toolgate_langchain.testing.scene import Scene
 
 __all__ = ["ATTACKS"]

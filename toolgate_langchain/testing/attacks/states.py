@@ -13,7 +13,7 @@ from pydantic import Field
 from toolgate_langchain.catalog.profile import ToolProfile, tool_profile
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.run_state import RUN
-from toolgate_langchain.testing.attack import LetThrough, Refused, attack
+from toolgate_langchain.testing.attacking import LetThrough, Refused, attack
 from toolgate_langchain.testing.attacks.controls import approved_runs, read_runs
 from toolgate_langchain.testing.hosts import CHECKPOINTS, STATE
 from toolgate_langchain.testing.model import ScriptedModel, call, says
@@ -23,7 +23,7 @@ from toolgate_langchain.vocabulary import Tier
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-    from toolgate_langchain.testing.attack import Attack
+    from toolgate_langchain.testing.attacking import Attack
     from toolgate_langchain.testing.scene import Scene
 
 __all__ = ["ATTACKS"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolgate_langchain.catalog.profile import ToolProfile
-from toolgate_langchain.testing.attack import LetThrough, NotApplicable, Refused, attack
+from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused, attack
 from toolgate_langchain.testing.hosts import SUBAGENTS
 from toolgate_langchain.testing.model import call, says
 from toolgate_langchain.testing.scene import READ, REMOVE
@@ -14,7 +14,7 @@ from toolgate_langchain.vocabulary import Tier
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-    from toolgate_langchain.testing.attack import Attack
+    from toolgate_langchain.testing.attacking import Attack
     from toolgate_langchain.testing.model import Turn
     from toolgate_langchain.testing.scene import Scene, Talk
 
