@@ -14,7 +14,7 @@ from tests.ledger.databases import PASSWORD, Databases
 from tests.ledger.line import Line
 from tests.test_public_names import loaded_after
 from toolgate_langchain import ApprovalAnswer, SqlLedger
-from toolgate_langchain.approvals.ledger import AnswerStatus
+from toolgate_langchain.approvals.ledger import AnswerStatus, StartStatus
 from toolgate_langchain.approvals.sql import schema
 from toolgate_langchain.errors import ConfigurationError, LedgerError, LedgerSchemaError, MissingExtraError
 
@@ -109,6 +109,28 @@ class TestUnusable:
         other.execute("ROLLBACK")
         other.close()
         assert ledger.status("r") is None
+
+    def test_a_row_that_another_worker_does_not_let_go_is_tried_again_and_is_then_an_error(
+        self, postgresql: Databases
+    ) -> None:
+        assert postgresql.postgres is not None
+        waits: list[float] = []
+        impatient = postgresql.url.replace("options=", "options=-clock_timeout%3D20ms%20")
+        ledger = postgresql.ledger(impatient, sleep=waits.append)
+        ledger.grant("r", "d")
+        with postgresql.postgres.connect() as other, other.transaction():
+            other.execute(f"SELECT * FROM {postgresql.name}.toolgate_grants FOR UPDATE".encode())
+            with pytest.raises(LedgerError, match="LockNotAvailable"):
+                ledger.start("r", "d", needs_grant=True, repeatable=False)
+            assert len(waits) == 7
+        assert ledger.start("r", "d", needs_grant=True, repeatable=False) is StartStatus.STARTED
+
+    def test_nobody_waits_or_holds_for_ever(self, postgresql: Databases) -> None:
+        def settings(connection: Connection) -> list[str]:
+            names = ("lock_timeout", "idle_in_transaction_session_timeout")
+            return [str(connection.execute(text(f"SHOW {name}")).scalar()) for name in names]
+
+        assert postgresql.ledger()._database.write(settings) == ["5s", "30s"]
 
 
 def _execute(ledger: SqlLedger, statement: str) -> None:

@@ -33,6 +33,10 @@ _KNOWN: Final = '"sqlite:///ledger.db" or "postgresql://user:password@host/datab
 _CONNECT_TIMEOUT: Final = 5
 """Seconds until a server that does not reply counts as away; libpq alone would wait for minutes."""
 
+_PATIENCE: Final = {"lock_timeout": "5s", "idle_in_transaction_session_timeout": "30s"}
+"""How long one worker waits for a row that another holds, as SQLite's driver waits for its file, and how long one that
+hangs in the middle of a transaction holds any. A transaction of a ledger takes milliseconds."""
+
 _UNACKNOWLEDGED: Final = 10_000
 """Milliseconds until a connection counts as lost whose data nobody acknowledges."""
 
@@ -86,13 +90,25 @@ def make_engine(url: URL) -> Engine:
     given = url.query
     bounds = {"connect_timeout": _CONNECT_TIMEOUT, "tcp_user_timeout": _UNACKNOWLEDGED}
     with needs_extra("A ledger in PostgreSQL", "postgresql"):
-        return create_engine(
+        engine = create_engine(
             url,
             # Row by row, what a statement waited for is what it then sees; see `grants` and `answers`.
             isolation_level="READ COMMITTED",
             connect_args={name: value for name, value in bounds.items() if name not in given},
             **options,
         )
+    event.listen(engine, "connect", _prepare_postgresql)
+    return engine
+
+
+def _prepare_postgresql(connection: Any, _: ConnectionPoolEntry) -> None:
+    with connection.cursor() as cursor:
+        for setting, bound in _PATIENCE.items():
+            # Unless whoever runs the database set something else.
+            cursor.execute(
+                "SELECT set_config(%s, %s, false) WHERE current_setting(%s) = '0'", (setting, bound, setting)
+            )
+    connection.commit()
 
 
 def _prepare_sqlite(connection: Any, _: ConnectionPoolEntry) -> None:
