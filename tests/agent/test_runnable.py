@@ -185,6 +185,27 @@ def test_an_agent_inside_of_a_tool_shares_the_run_of_the_agent_around_it(ran: Re
     assert output["messages"][2].text == "inside" and ran.names == ["list"]
 
 
+def test_inside_of_a_tool_nobody_can_be_asked_so_nothing_is_and_nothing_runs(
+    ran: Recorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate, inside = ToolGate(), []
+    model = ScriptedModel(script=[says(call("deploy", "i"), call("list", "j"))])
+    inner = GatedAgent(model, [ran.tool("list", READ), ran.tool("deploy", CONSEQUENTIAL)], gate)
+
+    @tool
+    def delegate() -> str:
+        """Ask another agent."""
+        inside.append(inner.invoke("go"))
+        return "told"
+
+    output = GatedAgent(
+        ScriptedModel(script=[says(call("delegate", "o"))]), [with_profile(delegate, READ)], gate
+    ).invoke("go")
+    assert output["request"] is None and inside[0]["request"] is None
+    assert ran.names == ["list"] and "was not executed" in inside[0]["messages"][2].text
+    assert "refused 'deploy': the agent runs inside of the tool 'delegate'" in caplog.text
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_the_same_session_resumed_by_two_at_once_runs_the_tool_once(ran: Recorder, first: bool) -> None:
     made = agent(ran)

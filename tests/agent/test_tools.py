@@ -1,19 +1,21 @@
 """Tools outside of LangGraph: what they may take, and what they may give."""
 
 import logging
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId, ToolException, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import StateGraph
 from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from tests.agent.talking import CONSEQUENTIAL, READ, Talk, talk
-from tests.support import Recorder, call, says, with_profile
-from toolgate_langchain import ToolProfile
+from tests.support import Recorder, call, chat, says, with_profile
+from toolgate_langchain import ToolGate, ToolProfile
 from toolgate_langchain.errors import ConfigurationError
 
 
@@ -162,6 +164,47 @@ def test_two_tools_of_one_name_are_refused() -> None:
 def test_what_is_no_list_of_tools_is_refused(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="tools"):
         talk([], wrong, Recorder(), asynchronous=False)
+
+
+def test_an_agent_of_langgraph_inside_of_a_tool_that_may_have_to_ask_is_told_so(asynchronous: bool) -> None:
+    ran, gate = Recorder(), ToolGate()
+    inner = chat([says(call("deploy", "i"))], [ran.tool("deploy", CONSEQUENTIAL)], gate=gate)
+
+    @tool
+    def delegate() -> str:
+        """Ask another agent."""
+        return str(inner.say())
+
+    script, tools = [says(call("delegate", "a"))], [with_profile(delegate, READ)]
+    with pytest.raises(ConfigurationError, match="its question would not reach whoever drives the run"):
+        talk(script, tools, ran, asynchronous=asynchronous, gate=gate).say()
+    assert ran.runs == []
+
+
+class Said(TypedDict):
+    said: str
+
+
+def test_a_tool_that_pauses_the_graph_around_the_agent_ends_with_an_error_result(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+
+    @tool
+    def pause() -> str:
+        """Pause."""
+        return str(interrupt("May I?"))
+
+    def node(_: Said) -> Said:
+        return {"said": str(result(ask(pause, asynchronous=False)).text)}
+
+    graph = StateGraph(Said)
+    graph.add_node("agent", node)
+    graph.set_entry_point("agent")
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    output = graph.compile(checkpointer=InMemorySaver()).invoke({"said": ""}, config)
+    assert "__interrupt__" not in output and "was not executed" in output["said"]
+    assert "wanted to pause, and a GatedAgent cannot let it go on later" in caplog.text
 
 
 class TestReturnDirect:

@@ -185,11 +185,12 @@ class Entry:
             progress.answer = yield from self._not_for_the_pending(progress, read)
             return
         claimed = yield lambda: self._gate.ledger.claim(pending.request_id)
-        if claimed is not True:
+        if claimed is True:
+            progress.claimed = pending.request_id
+        held = yield lambda: self._gate.ledger.answer_to(pending.request_id)
+        if held is None and claimed is not True:
             progress.answer = AnswerResult("already_answered", f"request {pending.request_id} is being answered")
             return
-        progress.claimed = pending.request_id
-        held = yield lambda: self._gate.ledger.answer_to(pending.request_id)
         if held is not None:
             # What cannot be read, or names no request, takes nothing back.
             said = held if read is None or wanted is None else read

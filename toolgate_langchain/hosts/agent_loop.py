@@ -7,6 +7,7 @@ left, in this process or another.
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -22,8 +23,11 @@ from toolgate_langchain.hosts.agent_tools import AgentLastStep, CallToRun
 from toolgate_langchain.hosts.answering import AnswerResult
 from toolgate_langchain.hosts.base_turns import BaseTurns
 from toolgate_langchain.hosts.calls import last_ai_message, with_refused_invalid_calls
+from toolgate_langchain.hosts.parent_run import current_run
 from toolgate_langchain.hosts.run_state import RULES, RUN, TURN
 from toolgate_langchain.hosts.session import ApprovalSession, Status
+from toolgate_langchain.policy.decision import Code
+from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
@@ -37,6 +41,8 @@ if TYPE_CHECKING:
     from toolgate_langchain.hosts.retrying import Retry
 
 __all__ = ["AgentLoop", "Progress"]
+
+logger = logging.getLogger("toolgate_langchain")
 
 
 @dataclass(slots=True)
@@ -183,6 +189,8 @@ class AgentLoop(BaseTurns):
             told = with_refused_invalid_calls(message)
         elif message.tool_calls and not self._judged_where_they_run(self._entries(message.tool_calls), run):
             turn = yield from self._judge_calls(run, message, message.tool_calls, progress.state, before)
+            if turn is not None and (around := current_run.get()) is not None:
+                _ask_nobody(turn, around.tool_name)
         # Only now: a heuristic that raises leaves nothing of the turn behind.
         progress.turns += 1
         progress.state["messages"] = [*before, *told]
@@ -252,6 +260,16 @@ class AgentLoop(BaseTurns):
         return all(self._returns_directly(call["name"]) for call in message.tool_calls) and any(
             one.status != "error" or not _from_the_gate(one) for one in results
         )
+
+
+def _ask_nobody(turn: TurnRecord, tool_name: str) -> None:
+    """Refuse what a person would have to be asked about: an answer cannot come back into a tool that runs."""
+    for call in turn.calls:
+        if call.verdict is Verdict.ASK:
+            call.verdict, call.outcome, call.code = Verdict.DENY, "refused", Code.UNATTENDED
+            call.reason = f"the agent runs inside of the tool {tool_name!r}, from where nobody can be asked"
+            logger.warning("refused %r: %s", call.name, call.reason)
+    turn.settled = True
 
 
 def _one_after_another(flows: Sequence[Steps[Any]]) -> list[Any]:

@@ -15,8 +15,10 @@ from pydantic import ValidationError
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.catalog.injected import names_for_langgraph
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.last_step import LastStep
+from toolgate_langchain.hosts.last_step import LastStep, denied
 from toolgate_langchain.hosts.refusal import with_notice
+from toolgate_langchain.hosts.telling import refuse
+from toolgate_langchain.policy.decision import Code
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:
@@ -108,11 +110,18 @@ class AgentLastStep(LastStep):
         return entry.repeatable and entry.effective_tier is not Tier.CONSEQUENTIAL
 
     def _left(self, attempt: Attempt, error: BaseException) -> tuple[GrantStatus, ToolMessage | None]:
-        """How a call ended that raised: arguments that the tool itself finds fault with go back to the model."""
-        if not isinstance(error, ValidationError):
-            return GrantStatus.FAILED, None
-        text = f"Error: {attempt.call['name']!r} did not take its arguments: {error}"
-        return GrantStatus.FAILED, _error(attempt.call, text)
+        """How a call ended that raised.
+
+        Arguments that the tool itself finds fault with go back to the model. A pause of LangGraph inside of
+        the tool, or a command that wants to leave it, ends the call: there is nothing here that could go on.
+        """
+        if isinstance(error, ValidationError):
+            text = f"Error: {attempt.call['name']!r} did not take its arguments: {error}"
+            return GrantStatus.FAILED, _error(attempt.call, text)
+        if _leaves_a_graph(error):
+            reason = f"the tool wanted to pause, and a GatedAgent cannot let it go on later: {error}"
+            return GrantStatus.FAILED, refuse(self._gate, attempt, denied(Code.UNATTENDED, reason))
+        return GrantStatus.FAILED, None
 
     def _finished(self, attempt: Attempt, result: Any) -> ToolMessage:
         """The one tool message of a call."""
@@ -126,6 +135,13 @@ class AgentLastStep(LastStep):
             result = result.model_copy(update={"tool_call_id": str(call["id"])})
         told: ToolMessage = with_notice(result, attempt.record)
         return told
+
+
+def _leaves_a_graph(error: BaseException) -> bool:
+    """Whether an error is LangGraph's way to pause or to leave a node; told by its name, as it may not be installed."""
+    return any(
+        kind.__name__ == "GraphBubbleUp" and kind.__module__ == "langgraph.errors" for kind in type(error).__mro__
+    )
 
 
 def _error(call: ToolCall, text: str) -> ToolMessage:
