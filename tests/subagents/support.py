@@ -37,7 +37,8 @@ def told(name: str) -> ScriptedModel:
     def turn(messages: list[BaseMessage]) -> AIMessage:
         if isinstance(messages[-1], ToolMessage):
             return AIMessage(f"inner: {messages[-1].content}")
-        return says(ToolCall(name=name, args={"x": messages[0].content}, id="same", type="tool_call"))
+        given = next(message for message in messages if isinstance(message, HumanMessage))
+        return says(ToolCall(name=name, args={"x": given.content}, id="same", type="tool_call"))
 
     return ScriptedModel(script=[turn] * 50)
 

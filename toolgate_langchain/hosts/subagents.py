@@ -56,7 +56,8 @@ def gate_subagents(
 
     Raises:
         ConfigurationError: Naming the subagent that cannot be gated, and what to do about it: a remote
-            one, a compiled one without this gate, one with a skills middleware, a shape that is not known.
+            one, a compiled one without this gate, one with skills or an `interrupt_on` of its own, whose
+            middleware would stand between the gate and the tools, a shape that is not known.
         MissingExtraError: If deepagents is not installed.
     """
     with needs_extra("gate_subagents", "deepagents"):
@@ -109,6 +110,12 @@ def _declared(
         raise ConfigurationError(
             f"subagent {name!r} has skills, whose middleware deepagents puts between the gate and the tools; build it "
             f"yourself with {_GATE_IT}, the skills before the gate, and give it as a compiled one"
+        )
+    rules = spec.get("permissions") or ()
+    if spec.get("interrupt_on") or any(getattr(rule, "mode", None) == "interrupt" for rule in rules):
+        raise ConfigurationError(
+            f"subagent {name!r} has interrupt_on, or permissions that interrupt, whose middleware asks between the "
+            "gate and the tools; leave them out, the gate asks (ToolGateMiddleware.from_interrupt_on makes one of them)"
         )
     given = [one for one in middleware if isinstance(one, ToolGateMiddleware)]
     if any(one.gate is not gate for one in given):
