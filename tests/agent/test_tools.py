@@ -195,7 +195,7 @@ def test_a_tool_that_pauses_the_graph_around_the_agent_ends_with_an_error_result
         """Pause."""
         return str(interrupt("May I?"))
 
-    def node(_: Said) -> Said:
+    def node(state: Said) -> Said:
         return {"said": str(result(ask(pause, asynchronous=False)).text)}
 
     graph = StateGraph(Said)

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, ToolCall
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 
-from toolgate_langchain import GatedAgent, Tier, tool_profile
+from toolgate_langchain import GatedAgent, SqlLedger, Tier, ToolGate, tool_profile
 
 given: dict[str, Any] = json.load(sys.stdin)
 ran: list[str] = []
@@ -35,9 +35,12 @@ def speak(messages: list[Any]) -> AIMessage:
 
 
 key = bytes.fromhex(given["key"])
-agent = GatedAgent(RunnableLambda(speak), [deploy], keys=[key])
+ledger = SqlLedger(given["ledger"]) if "ledger" in given else None
+agent = GatedAgent(RunnableLambda(speak), [deploy], ToolGate(ledger=ledger), keys=[key])
 output = asyncio.run(agent.ainvoke(given["input"])) if given["asynchronous"] else agent.invoke(given["input"])
 request, answer = output["request"], output["answer"]
+if ledger is not None:
+    ledger.close()
 print(  # noqa: T201  # the parent reads it
     json.dumps(
         {
