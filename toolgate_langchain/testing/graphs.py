@@ -78,8 +78,11 @@ class GraphHost:
 
 
 def _all_calls(state: _State) -> str:
+    """To the tools with all calls at once; back to the model where the gate has answered them all."""
     last = state["messages"][-1]
-    return "tools" if isinstance(last, AIMessage) and last.tool_calls else END
+    if isinstance(last, AIMessage):
+        return "tools" if last.tool_calls else END
+    return "model"
 
 
 def graph_hosts() -> list[Host]:
