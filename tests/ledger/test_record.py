@@ -11,6 +11,7 @@ from tests.support import Clock
 from tests.ui.requests import request
 from toolgate_langchain import ApprovalAnswer, SqlLedger
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
+from toolgate_langchain.approvals.sql import answers, record
 from toolgate_langchain.errors import LedgerError
 
 YES, NO = ApprovalAnswer(type="approve", by="ann"), ApprovalAnswer(type="reject", by="bob", message="no")
@@ -108,6 +109,24 @@ class TestTheRecord:
         sql._database.write(back)
         assert (sql.status("r1"), sql.answer_to("r2")) == (GrantStatus.ISSUED, None)
         assert start(sql) is StartStatus.STARTED
+
+
+def test_what_is_pending_and_what_was_taken_back_is_found_without_reading_the_rest(sqlite: Databases) -> None:
+    """However many requests were answered before; the benchmarks tell how long it takes."""
+
+    def plan(connection: Connection, statement: Any) -> str:
+        compiled = statement.compile(dialect=connection.dialect)
+        words = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", ("x",) * len(compiled.positiontup))
+        return " ".join(row[-1] for row in words)
+
+    ledger = sqlite.ledger()
+    for statement, index in (
+        (answers._PENDING, "toolgate_requests USING INDEX toolgate_requests_open"),
+        (answers._TAKEN_BACK, "toolgate_answers USING INDEX toolgate_answers_taken_back"),
+        (record._OF_REQUEST, "toolgate_events USING INDEX toolgate_events_request"),
+    ):
+        found = ledger._database.write(plan, statement)
+        assert index in found and "TEMP B-TREE" not in found, found
 
 
 class TestClaims:
