@@ -44,7 +44,8 @@ class Enforcement(LastStep):
         state, call, tool = request.state, request.tool_call, request.tool
         if state.get(TURN) or state.get(RULES) or self._gate.on_decision is not None:
             return None
-        if tool is None or tool.name != call["name"] or not isinstance(state["messages"][-1], AIMessage):
+        last = state["messages"][-1] if state["messages"] else None
+        if tool is None or tool.name != call["name"] or not isinstance(last, AIMessage):
             return None
         run, entry, args = self._runs.run_of(state, request.runtime), self._runs.meet(tool), call["args"]
         if not entry.repeatable or self._runs.foregone.released(entry, run.context) is None:
