@@ -95,6 +95,8 @@ def read_run(
             combined=named if len(named) > 1 else (),
         )
         path, start = tuple(value["agent_path"]), str(value.get("start", ""))
+        if not all(isinstance(name, str) for name in path):
+            return None
         return Run(str(value["id"]), context, thread_id, path, start)
     except (KeyError, TypeError, ValueError, ValidationError):
         return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
 from langchain_core.messages import BaseMessage, messages_from_dict
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 from pydantic_core import PydanticSerializationError
 
@@ -122,9 +122,9 @@ class ApprovalSession:
         _check_signature(value, keys)
         try:
             saved = _Saved(**{str(name): item for name, item in value.items() if name != "signature"})
-            request = None if saved.request is None else ApprovalRequest.from_interrupt(saved.request)
+            request = None if saved.request is None else _request(saved.request)
             messages = tuple(messages_from_dict(saved.messages))
-        except (ValidationError, ValueError, KeyError, TypeError, IndexError) as error:
+        except Exception as error:  # whatever LangChain's own reading of odd messages raises
             raise SessionError(f"the session cannot be read, so nothing of it is used: {_first_line(error)}") from error
         return cls(
             agent=saved.agent,
@@ -208,6 +208,19 @@ def _same(given: str, expected: str) -> bool:
 
 def _signature(plain: Mapping[str, Any], key: bytes) -> str:
     return hmac.new(key, f"{_KIND}:{_FORMAT}\n{canonical_json(plain)}".encode(), hashlib.sha256).hexdigest()
+
+
+def _request(saved: Mapping[str, Any]) -> ApprovalRequest:
+    """The request of a session, if its names are what they should be.
+
+    Raises:
+        TypeError: Naming a field that is no text.
+    """
+    request = ApprovalRequest.from_interrupt(saved)
+    for name in ("request_id", "digest", "tool_call_id", "tool_name", "origin", "tier", "surface", "reason"):
+        if not isinstance(getattr(request, name), str):
+            raise TypeError(f"{name} of its request is {getattr(request, name)!r}")
+    return request
 
 
 def _written(message: BaseMessage) -> dict[str, Any]:
