@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["InnerAgents", "compiled_graph", "ungated"]
 
 _LOOKED_AT: Final = 5_000
-"""Objects that are looked at in one tool; a tool that holds more is told apart by nothing that is of use."""
+"""Objects that are looked at in one tool, nearest first, so that a large table in one is not searched for ever."""
 
 _NO_NAME: Final = "LangGraph"
 """What LangGraph calls a graph that was given no name."""
