@@ -225,6 +225,14 @@ class TestJumps:
         assert ran.count("send") == (1 if where == "end" else 2)
         assert nothing_dangles(talk) or where == "tools"
 
+    def test_a_jump_back_to_the_tools_repeats_no_call_that_has_its_result(
+        self, ran: Recorder, asynchronous: bool
+    ) -> None:
+        """Not even one that may be repeated: it would get a second result."""
+        talk = among(ran, says(call("read", "a")), others=[JumpsBeforeTheModel("tools")], asynchronous=asynchronous)
+        talk.say()
+        assert (ran.names, nothing_dangles(talk)) == (["read"], True)
+
     @pytest.mark.parametrize("where", ["tools", "end", "model"])
     def test_a_jump_after_the_model_runs_nothing_that_was_not_asked(
         self, ran: Recorder, asynchronous: bool, where: str

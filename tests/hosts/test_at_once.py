@@ -101,6 +101,14 @@ class TestArguments:
         assert (short, ran.runs) == ([False], [])
         assert "arguments are not valid" in talk.result("a")
 
+    def test_a_tool_that_the_agent_does_not_have_is_refused(
+        self, ran: Recorder, short: list[bool], asynchronous: bool
+    ) -> None:
+        talk = looking(ran, says(call("Look", "a", n=1)), asynchronous=asynchronous)
+        talk.say()
+        assert (short, ran.runs) == ([False], [])
+        assert "There is no such tool" in talk.result("a")
+
 
 class TestWhatWasSaid:
     @pytest.mark.parametrize(

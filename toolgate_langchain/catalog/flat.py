@@ -61,7 +61,7 @@ class FlatArguments:
         if any(field is None for field in found.values()) or {"args", "kwargs"} & set(found):
             return None
         made = cls({name: field for name, field in found.items() if field is not None})
-        # Defaults are not validated, and may be what no call could carry.
+        # Defaults are not validated: they may be of another type, or what no call could carry.
         return made if made._can_carry(made._defaults) and "".join(found).isascii() else None
 
     def __call__(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
@@ -107,9 +107,7 @@ def _has_code(model: type[BaseModel]) -> bool:
     ours = [cls for cls in model.__mro__ if cls not in BaseModel.__mro__]
     # What stands in a class of another kind need not be Python at all, and such a metaclass may do anything.
     return any(type(cls) is not type(BaseModel) for cls in ours) or any(
-        (isinstance(value, _CODE) or callable(value)) and not name.startswith("__pydantic_")
-        for cls in ours
-        for name, value in vars(cls).items()
+        isinstance(value, _CODE) or callable(value) for cls in ours for value in vars(cls).values()
     )
 
 
@@ -121,6 +119,4 @@ def _field(field: Any) -> tuple[type, Any] | None:
     if schema.get("type") == "default" and set(schema) == {"type", "schema", "default"}:
         schema, default = schema["schema"], schema["default"]
     kind = _KINDS.get(schema.get("type", "")) if set(schema) == {"type"} else None
-    if kind is None or (default is not _MISSING and type(default) is not kind):
-        return None
-    return kind, default
+    return None if kind is None else (kind, default)
