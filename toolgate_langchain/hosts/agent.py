@@ -17,7 +17,7 @@ from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.errors import ConfigurationError, ToolApprovalRequired
 from toolgate_langchain.hosts.agent_entry import Entry, GatedAgentInput
-from toolgate_langchain.hosts.agent_loop import AgentLoop, Progress
+from toolgate_langchain.hosts.agent_loop import AgentLoop
 from toolgate_langchain.hosts.agent_model import check_bound
 from toolgate_langchain.hosts.agent_runs import SessionRuns
 from toolgate_langchain.hosts.agent_tools import read_tools
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.hosts.agent_progress import Progress
     from toolgate_langchain.hosts.base_runs import Setting
 
 __all__ = ["DEFAULT_MAX_TURNS", "GatedAgent", "GatedAgentInput", "GatedAgentOutput"]

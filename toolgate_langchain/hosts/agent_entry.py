@@ -20,7 +20,7 @@ from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
 from toolgate_langchain.approvals.turn import TurnRecord
 from toolgate_langchain.canonical import check_plain
 from toolgate_langchain.errors import ConfigurationError, InvalidAnswerError, NotPlainJsonError, SessionError
-from toolgate_langchain.hosts.agent_loop import Progress
+from toolgate_langchain.hosts.agent_progress import Progress
 from toolgate_langchain.hosts.agent_runs import AgentRuntime, thread_in
 from toolgate_langchain.hosts.answering import AnswerResult, not_pending
 from toolgate_langchain.hosts.run_state import RULES, RUN, TURN
