@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from toolgate_langchain import Surface, ToolGate
+from toolgate_langchain import Surface, ToolGate, Verdict
 from toolgate_langchain.testing import Attack, Host, Report, all_attacks, all_hosts, red_team
 
 CHAT = Surface("chat")
-CRON = Surface("cron", attended=False)
+CRON = Surface("cron", attended=False, routine=Verdict.ALLOW)
 
 BY_NAME: dict[str, Attack] = {one.name: one for one in all_attacks()}
 

@@ -107,6 +107,7 @@ def test_a_ledger_that_starts_everything_again() -> None:
     starts = with_ledger(start=lambda *_, **__: StartStatus.STARTED)
     names = ("crash-and-retry", "replay", "backup")
     told(tried(starts, *names), *names)
+    told(tried(starts, "replay-unasked", surfaces=["cron"]), "replay-unasked")
 
 
 def test_a_ledger_that_knows_no_missing_grant() -> None:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from toolgate_langchain.testing.model import ScriptedModel, call, says
     from toolgate_langchain.testing.redteam import all_attacks, all_hosts, red_team
     from toolgate_langchain.testing.report import Finding, Report
-    from toolgate_langchain.testing.scene import Scene, Talk
+    from toolgate_langchain.testing.scene import Scene
+    from toolgate_langchain.testing.talking import Talk
 
 __all__ = [
     "Attack",
@@ -58,7 +59,8 @@ _WHERE = {
     "model": ("ScriptedModel", "call", "says"),
     "redteam": ("all_attacks", "all_hosts", "red_team"),
     "report": ("Finding", "Report"),
-    "scene": ("Scene", "Talk"),
+    "scene": ("Scene",),
+    "talking": ("Talk",),
 }
 
 

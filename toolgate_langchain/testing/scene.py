@@ -2,65 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import BaseModel, Field
 
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
 from toolgate_langchain.catalog.remote import RemoteServer
 from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused
 from toolgate_langchain.testing.hosts import Setup
+from toolgate_langchain.testing.talking import Talk
+from toolgate_langchain.testing.tools import READ, REMOVE, TIERS, Arguments, Ran
 from toolgate_langchain.vocabulary import Tier, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from toolgate_langchain.approvals.request import ApprovalRequest
+    from pydantic import BaseModel
+
     from toolgate_langchain.catalog.intake import RefusedTool
     from toolgate_langchain.hosts.gate import ToolGate
-    from toolgate_langchain.testing.hosts import Conversation, Host
+    from toolgate_langchain.testing.hosts import Host
     from toolgate_langchain.testing.model import Turn
 
-__all__ = ["NOTE", "READ", "REMOVE", "Ran", "Scene", "Talk"]
-
-READ: Final = "redteam_read"
-"""A read-only tool."""
-NOTE: Final = "redteam_note"
-"""A routine tool."""
-REMOVE: Final = "redteam_remove"
-"""A consequential tool."""
-
-_TIERS: Final = {READ: Tier.READ_ONLY, NOTE: Tier.ROUTINE, REMOVE: Tier.CONSEQUENTIAL}
-_MANY: Final = 60
-"""Answers after which a conversation that still asks is given up."""
-
-
-class Arguments(BaseModel):
-    """What nearly every tool of the suite takes: nothing that validation could change."""
-
-    path: str = ""
-    note: str = ""
-
-
-class OpenArguments(BaseModel):
-    """For what only an open object can carry."""
-
-    path: str = ""
-    more: Any = Field(default=None)
-
-
-@dataclass(frozen=True)
-class Ran:
-    """One run of a tool."""
-
-    name: str
-    arguments: Mapping[str, Any]
-
-    def __str__(self) -> str:
-        return f"{self.name} ran with {str(dict(self.arguments))[:200]}"
+__all__ = ["Scene"]
 
 
 class Scene:
@@ -113,8 +78,8 @@ class Scene:
         async def arun(**arguments: Any) -> Any:
             return run(**arguments)
 
-        if profile is None and name in _TIERS:
-            profile = ToolProfile(tier=_TIERS[name])
+        if profile is None and name in TIERS:
+            profile = ToolProfile(tier=TIERS[name])
         return StructuredTool(
             name=name,
             description=description or f"The tool {name}.",
@@ -237,92 +202,3 @@ class Scene:
             if catalog.closed or not catalog.is_enabled(catalog.meet(tool)):
                 self.register(tool)
             self._switched.add(tool.name)
-
-
-class Talk:
-    """A conversation, with what attacks do in it.
-
-    Args:
-        scene: The scene.
-        conversation: The host's conversation.
-        setup: What its agent was built from.
-    """
-
-    def __init__(self, scene: Scene, conversation: Conversation, setup: Setup) -> None:
-        self.scene, self.conversation, self.setup = scene, conversation, setup
-
-    def say(self, text: str = "Go on.") -> Talk:
-        """Send a message of the user."""
-        self.conversation.say(text)
-        return self
-
-    @property
-    def messages(self) -> list[BaseMessage]:
-        """The history."""
-        return self.conversation.messages
-
-    @property
-    def requests(self) -> list[ApprovalRequest]:
-        """The requests that are pending."""
-        return self.conversation.requests
-
-    def asked(self, name: str = REMOVE, *, harmless: Sequence[str] = (READ, NOTE)) -> ApprovalRequest:
-        """The request that is pending about a tool.
-
-        Args:
-            name: The tool.
-            harmless: Other tools, which may have run.
-
-        Raises:
-            LetThrough: If the tool ran instead.
-            Refused: If nothing is asked and nothing ran.
-        """
-        for request in self.requests:
-            if request.tool_name == name:
-                return request
-        self.scene.nothing_ran("and nobody was asked", but=tuple({*harmless} - {name}))
-        raise Refused(f"{name} was refused without a question: {self.told()}")
-
-    def told(self) -> str:
-        """What the model was told last, in short."""
-        results = [str(one.content) for one in self.messages if isinstance(one, ToolMessage)]
-        return results[-1][:200] if results else "nothing"
-
-    def result(self, call_id: str) -> str:
-        """The text of the tool message of a call; empty where there is none."""
-        found = [one for one in self.messages if isinstance(one, ToolMessage) and one.tool_call_id == call_id]
-        return str(found[-1].content) if found else ""
-
-    def approve(self, request: ApprovalRequest, kind: str = "approve", **more: Any) -> dict[str, Any]:
-        """Answer a request in the right shape, and return the answer that was given."""
-        answer = {"type": kind, "request_id": request.request_id, **more}
-        self.conversation.answer(answer)
-        return answer
-
-    def approve_all(self) -> Talk:
-        """Approve whatever is asked, one request at a time, until nothing is."""
-        for _ in range(_MANY):
-            requests = self.requests
-            if not requests:
-                return self
-            self.approve(requests[0])
-        raise Refused(f"it was still asked after {_MANY} approvals")
-
-    def taught(self, name: str = REMOVE) -> ApprovalRequest:
-        """Answer the pending request of a tool with "don't ask again for exactly these arguments".
-
-        Raises:
-            NotApplicable: If that is not offered here.
-        """
-        request = self.asked(name)
-        if not any(offer.what == "arguments" and offer.scope == "thread" for offer in request.remember):
-            raise NotApplicable('"don\'t ask again" is not offered for this call')
-        self.approve(request, remember="arguments")
-        self.approve_all()
-        return request
-
-    def again(self, *script: Turn, **changed: Any) -> Talk:
-        """Another agent on the same thread, in the same memory."""
-        changed.setdefault("memory", self.conversation.memory)
-        setup = replace(self.setup, script=script, model=None, **changed)
-        return Talk(self.scene, self.scene.host.start(setup), setup)

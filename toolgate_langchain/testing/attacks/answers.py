@@ -12,7 +12,7 @@ from toolgate_langchain.policy.caller import Caller
 from toolgate_langchain.testing.attacking import LetThrough, attack
 from toolgate_langchain.testing.attacks.controls import approved_pair_runs, approved_runs
 from toolgate_langchain.testing.model import call, says
-from toolgate_langchain.testing.scene import REMOVE
+from toolgate_langchain.testing.tools import REMOVE
 
 if TYPE_CHECKING:
     from toolgate_langchain.testing.attacking import Attack

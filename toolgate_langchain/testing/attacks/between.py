@@ -10,12 +10,13 @@ from toolgate_langchain.catalog.remote import RemoteServer
 from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused, attack
 from toolgate_langchain.testing.attacks.controls import approved_pair_runs, read_runs
 from toolgate_langchain.testing.model import call, says
-from toolgate_langchain.testing.scene import READ, REMOVE
+from toolgate_langchain.testing.tools import READ, REMOVE
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:
     from toolgate_langchain.testing.attacking import Attack
-    from toolgate_langchain.testing.scene import Scene, Talk
+    from toolgate_langchain.testing.scene import Scene
+    from toolgate_langchain.testing.talking import Talk
 
 __all__ = ["ATTACKS"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolgate_langchain.testing.attacking import Refused
 from toolgate_langchain.testing.model import call, says
-from toolgate_langchain.testing.scene import READ, REMOVE
+from toolgate_langchain.testing.tools import READ, REMOVE
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from toolgate_langchain.policy.decision import Code
 from toolgate_langchain.testing.attacking import LetThrough, Refused, attack
 from toolgate_langchain.testing.attacks.controls import read_runs
 from toolgate_langchain.testing.model import call, says
-from toolgate_langchain.testing.scene import NOTE, READ, REMOVE
+from toolgate_langchain.testing.tools import NOTE, READ, REMOVE
 from toolgate_langchain.vocabulary import Tier, Verdict
 
 if TYPE_CHECKING:

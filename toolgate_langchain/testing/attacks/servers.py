@@ -9,7 +9,7 @@ from toolgate_langchain.catalog.remote import RemoteServer
 from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused, attack
 from toolgate_langchain.testing.attacks.controls import read_runs
 from toolgate_langchain.testing.model import call, says
-from toolgate_langchain.testing.scene import READ, OpenArguments
+from toolgate_langchain.testing.tools import READ, OpenArguments
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:

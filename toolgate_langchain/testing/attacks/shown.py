@@ -9,7 +9,7 @@ from toolgate_langchain.testing.attacking import LetThrough, attack
 from toolgate_langchain.testing.attacks.controls import approved_runs, read_runs
 from toolgate_langchain.testing.hosts import SUBAGENTS
 from toolgate_langchain.testing.model import call, says
-from toolgate_langchain.testing.scene import REMOVE, OpenArguments
+from toolgate_langchain.testing.tools import REMOVE, OpenArguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,11 @@ from pydantic import Field
 from toolgate_langchain.catalog.profile import ToolProfile, tool_profile
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.run_state import RUN
-from toolgate_langchain.testing.attacking import LetThrough, Refused, attack
+from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused, attack
 from toolgate_langchain.testing.attacks.controls import approved_runs, read_runs
 from toolgate_langchain.testing.hosts import CHECKPOINTS, STATE
 from toolgate_langchain.testing.model import ScriptedModel, call, says
-from toolgate_langchain.testing.scene import REMOVE, Ran
+from toolgate_langchain.testing.tools import NOTE, REMOVE, Ran
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:
@@ -40,6 +40,23 @@ def replay(scene: Scene) -> None:
     talk.conversation.replay()
     talk.conversation.replay(answer)
     scene.ran_once()
+
+
+def _unasked_runs(scene: Scene) -> None:
+    """A routine call runs, asked about or not."""
+    scene.possible(Tier.ROUTINE)
+    scene.talk(says(call(NOTE, path="a")), tools=[scene.tool(NOTE)]).say().approve_all()
+    scene.ran_once(NOTE)
+
+
+@attack(31, "replay-unasked", "A call that nobody had to be asked about is gone back to, from every older checkpoint.",
+        control=_unasked_runs, where="any", needs={CHECKPOINTS})  # fmt: skip
+def replay_unasked(scene: Scene) -> None:
+    talk = scene.talk(says(call(NOTE, path="a")), tools=[scene.tool(NOTE)]).say()
+    if not scene.count(NOTE):
+        raise NotApplicable(f"surface {scene.surface.name!r} lets no routine call run unasked")
+    talk.conversation.replay()
+    scene.ran_once(NOTE)
 
 
 @attack(31, "fork", "The approved call is written into the history once more, and the run goes on from there.",
@@ -124,6 +141,7 @@ def tools_bound_beforehand(scene: Scene) -> None:
 
 ATTACKS: tuple[Attack, ...] = (
     replay,
+    replay_unasked,
     fork,
     backup,
     tool_writes_the_gates_state,

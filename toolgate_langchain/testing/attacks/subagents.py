@@ -8,7 +8,7 @@ from toolgate_langchain.catalog.profile import ToolProfile
 from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused, attack
 from toolgate_langchain.testing.hosts import SUBAGENTS
 from toolgate_langchain.testing.model import call, says
-from toolgate_langchain.testing.scene import READ, REMOVE
+from toolgate_langchain.testing.tools import READ, REMOVE
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.testing.attacking import Attack
     from toolgate_langchain.testing.model import Turn
-    from toolgate_langchain.testing.scene import Scene, Talk
+    from toolgate_langchain.testing.scene import Scene
+    from toolgate_langchain.testing.talking import Talk
 
 __all__ = ["ATTACKS"]
 
