@@ -226,7 +226,9 @@ def test_text_that_is_shown_as_it_is(monkeypatch: Patch) -> None:
 
 def test_hidden_characters_without_a_warning(monkeypatch: Patch) -> None:
     monkeypatch.setattr(judge, "_warnings", lambda *_: ())
-    names = ("hidden-in-an-argument", "tail-out-of-sight", "sibling-with-hidden-characters")
+    names = (
+        "hidden-in-an-argument", "tail-out-of-sight", "sibling-with-hidden-characters", "hidden-in-a-subagents-name",
+    )  # fmt: skip
     told(tried(plain_gate, *names), *names)
 
 

@@ -200,7 +200,7 @@ class TurnJudge:
         decision = self._decide(proposed, about, facts)
         if not decision.needs_person or entry is None or arguments is None:
             return facts, decision
-        warnings = _warnings(proposed.name, entry, arguments.values)
+        warnings = _warnings(proposed.name, entry, arguments.values, about.run.agent_path)
         if warnings:
             facts = replace(facts, warnings=warnings)
             decision = self._decide(proposed, about, facts)
@@ -342,10 +342,13 @@ def call_digest(run: Run, entry: ToolIdentity, arguments: Mapping[str, Any], tur
     )
 
 
-def _warnings(name: str, entry: CatalogEntry, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def _warnings(
+    name: str, entry: CatalogEntry, arguments: Mapping[str, Any], agent_path: tuple[str, ...]
+) -> tuple[str, ...]:
     """What could mislead a person who looks at the call."""
     return (
         *show_text(name, what="the tool's name").warnings,
         *show_text(entry.origin, what="the server's name").warnings,
+        *dict.fromkeys(one for agent in agent_path for one in show_text(agent, what="an agent's name").warnings),
         *show_arguments(arguments)[1],
     )

@@ -129,8 +129,8 @@ def hidden_in_a_subagents_name(scene: Scene) -> None:
         inner = trial.subagent(says(call(REMOVE, path="a")), tools=[trial.tool()], name=name)
         talk = trial.talk(says(call(name, task="x")), tools=[inner]).say()
         trial.nothing_ran("and nobody was asked", but=(name,))
-        if any(_is_there(raw, request.description()) for request in talk.requests):
-            raise LetThrough(f"{what} in an agent's name is shown as it is")
+        for request in talk.requests:
+            _check_shown(request, raw, f"{what} in an agent's name")
 
 
 @attack(12, "tail-out-of-sight", "What matters stands behind 400 blank lines, 3,000 tabs or wide blanks.",
