@@ -314,7 +314,10 @@ def test_a_subagent_without_the_gate() -> None:
     (host,) = hosts_of(FORMS[0])
     assert isinstance(host, AgentHost)
     broken = UngatedInside(host.name, host._place, asynchronous=False)
-    names = ("subagent-unasked", "subagents-own-definition", "subagent-where-nobody-is", "one-approval-many-calls")
+    names = (
+        "subagent-unasked", "subagents-own-definition", "subagent-where-nobody-is", "subagent-on-a-milder-surface",
+        "one-approval-many-calls",
+    )  # fmt: skip
     report = tried(plain_gate, *names, hosts=[broken], surfaces=["chat", "cron"])
     told(report, *names)
 

@@ -8,8 +8,8 @@ from toolgate_langchain.catalog.profile import ToolProfile
 from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused, attack
 from toolgate_langchain.testing.hosts import SUBAGENTS
 from toolgate_langchain.testing.model import call, says
-from toolgate_langchain.testing.tools import READ, REMOVE
-from toolgate_langchain.vocabulary import Tier
+from toolgate_langchain.testing.tools import NOTE, READ, REMOVE
+from toolgate_langchain.vocabulary import Tier, Verdict
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -85,6 +85,22 @@ def subagent_where_nobody_is(scene: Scene) -> None:
             raise LetThrough("the run did not come to its end")
 
 
+@attack(22, "subagent-on-a-milder-surface", "A subagent is built for a surface that is milder than its parent's.",
+        control=_inner_read_runs, where="any", needs={SUBAGENTS})  # fmt: skip
+def subagent_on_a_milder_surface(scene: Scene) -> None:
+    here, milder = scene.surface, list[tuple[str, str]]()
+    for name, tier in ((NOTE, Tier.ROUTINE), (REMOVE, Tier.CONSEQUENTIAL)):
+        others = [one for one in scene.gate.surfaces.values() if one.answer(tier) is Verdict.ALLOW]
+        if here.answer(tier) is not Verdict.ALLOW:
+            milder += [(one.name, name) for one in others]
+    if not milder:
+        raise NotApplicable(f"the gate has no surface that allows what surface {here.name!r} does not")
+    for surface, name in milder:
+        trial = scene.again()
+        _parent(trial, says(call(name, path="a")), tools=[trial.tool(name)], inside=surface)
+        trial.nothing_ran(f"on surface {surface!r} inside of {here.name!r}, and nobody was asked", but=())
+
+
 @attack(23, "one-approval-many-calls", f"One approved tool makes {_CALLS} calls of its own.",
         control=_inner_approved_runs, needs={SUBAGENTS})  # fmt: skip
 def one_approval_many_calls(scene: Scene) -> None:
@@ -102,5 +118,6 @@ ATTACKS: tuple[Attack, ...] = (
     subagent_unasked,
     subagents_own_definition,
     subagent_where_nobody_is,
+    subagent_on_a_milder_surface,
     one_approval_many_calls,
 )
