@@ -101,6 +101,11 @@ IN_THE_WAY = [
 
 
 class TestTheForm:
+    def test_alone_it_is_one_middleware_and_two_parts_around_others(self) -> None:
+        others: list[Middleware] = [Counts(), AfterModel()]
+        assert len(ToolGate().around()) == 1
+        assert ToolGate().around(others)[1:-1] == others
+
     def test_others_around_the_model_leave_it_the_form_that_asks_at_the_end(
         self, ran: Recorder, asynchronous: bool
     ) -> None:
@@ -183,12 +188,13 @@ class JumpsAfterTheModel(AgentMiddleware[Any, Any, Any]):
 class JumpsWithTheTurn(AgentMiddleware[Any, Any, Any]):
     """Writes a jump of its own with the model's turn."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, name: str = "") -> None:
         super().__init__()
-        self.where = where
+        self.where, self.called = where, name
 
     def _with_jump(self, answer: ModelResponse[Any]) -> Any:
-        if not any(isinstance(one, AIMessage) and one.tool_calls for one in answer.result):
+        calls = [one for message in answer.result if isinstance(message, AIMessage) for one in message.tool_calls]
+        if not [one for one in calls if self.called in ("", one["name"])]:
             return answer
         return ExtendedModelResponse(answer, Command(update={"jump_to": self.where}))
 
@@ -263,6 +269,29 @@ class TestJumps:
         talk = among(ran, says(call("read", "a")), others=[JumpsWithTheTurn("tools")], asynchronous=asynchronous)
         talk.say()
         assert (ran.names, talk.result("a")) == (["read"], "ran read")
+
+    def test_a_run_that_others_end_with_a_turn_that_needs_nobody_ends_there(
+        self, ran: Recorder, asynchronous: bool
+    ) -> None:
+        """Whatever was asked about before: only a turn that left the loop to be asked about goes on from the end."""
+        script = [says(call("send", "a")), says(call("read", "b"))]
+        talk = among(ran, *script, others=[JumpsWithTheTurn("end", "read")], asynchronous=asynchronous)
+        talk.say()
+        talk.answer()
+        assert (ran.names, talk.requests, talk.agent.get_state(talk.config).next) == (["send"], [], ())
+
+    def test_a_turn_that_was_answered_and_takes_the_way_out_again_runs_once(
+        self, ran: Recorder, asynchronous: bool
+    ) -> None:
+        talk = among(ran, says(call("send", "a")), others=[Counts()], asynchronous=asynchronous)
+        talk.say()
+        talk.agent.interrupt_before_nodes = ["tools"]
+        talk.answer()
+        talk.agent.update_state(talk.config, {"jump_to": "end"}, as_node="model")
+        talk.invoke(None)
+        assert (ran.names, talk.requests) == ([], [])
+        talk.invoke(None)
+        assert (ran.names, talk.result("a")) == (["send"], "ran send")
 
     def test_a_turn_written_into_the_state_without_the_way_out_is_refused_and_asked_about_when_proposed_again(
         self, ran: Recorder, asynchronous: bool

@@ -1,13 +1,16 @@
-"""A message of the model that is in order at one glance is one of which the repairs would change nothing."""
+"""A message that is in order at one glance needs no repair; one that needs it gets it, whatever its calls are."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, InvalidToolCall, ToolCall
 
+from tests.support import Recorder, alone, chat, says
+from toolgate_langchain import Tier, ToolGate, ToolProfile
 from toolgate_langchain.hosts.calls import in_order, with_fresh_ids, without_unstorable_calls
 
 
@@ -50,3 +53,33 @@ def test_one_of_each_kind() -> None:
     assert not in_order(whole, [HumanMessage("go", id="new")])
     assert not in_order(AIMessage("", id="new", tool_calls=[call, call]), [])
     assert not in_order(AIMessage("", id="new", tool_calls=[ToolCall(name="look", args={"n": 2**63}, id="a")]), [])
+
+
+READ = ToolProfile(tier=Tier.READ_ONLY)
+
+
+@pytest.mark.parametrize("when_needed", [False, True], ids=["in any list", "around"])
+class TestTurnsThatNeedNobodyAndARepair:
+    def test_calls_with_one_id_each_get_a_result_of_their_own(self, when_needed: bool) -> None:
+        ran, gate = Recorder(), ToolGate()
+        call = ToolCall(name="read", args={}, id="a")
+        middleware = alone(gate, when_needed=when_needed)
+        talk = chat([says(call, call)], [ran.tool("read", READ)], gate=gate, middleware=middleware)
+        talk.say()
+        assert (ran.count("read"), len({one.tool_call_id for one in talk.results})) == (2, 2)
+
+    def test_a_call_that_no_store_can_carry_is_told_to_the_model(self, when_needed: bool) -> None:
+        ran, gate = Recorder(), ToolGate()
+        turn = says(ToolCall(name="read", args={"n": 2**63}, id="a"))
+        talk = chat([turn], [ran.tool("read", READ)], gate=gate, middleware=alone(gate, when_needed=when_needed))
+        talk.say()
+        assert (ran.runs, len(talk.model.seen)) == ([], 2)
+        assert "beyond 64 bits" in talk.result("a")
+
+    def test_a_turn_of_calls_that_cannot_be_read_goes_back_to_the_model(self, when_needed: bool) -> None:
+        ran, gate = Recorder(), ToolGate()
+        turn = AIMessage("", invalid_tool_calls=[BROKEN])
+        talk = chat([turn], [ran.tool("read", READ)], gate=gate, middleware=alone(gate, when_needed=when_needed))
+        talk.say()
+        assert len(talk.model.seen) == 2
+        assert "could not be read" in talk.result("x")
