@@ -81,7 +81,7 @@ def test_without_an_answer_and_without_one_on_record_the_request_comes_back(told
         object(),
         {"type": "edit", "edited_action": {"name": "other", "args": {}}},
     ],
-    ids=repr,
+    ids=lambda wrong: type(wrong).__name__ if type(wrong) is object else repr(wrong),
 )
 def test_an_unusable_answer_is_asked_again_with_the_error_and_after_three_it_is_denied(told: Talk, wrong: Any) -> None:
     if isinstance(wrong, dict) and wrong.get("type") == "edit":

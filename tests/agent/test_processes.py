@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.agent.talking import KEY
-from tests.behaviours.processes import run_child
+from tests.behaviours.processes import run_bare_child, run_child
 
 CHILDREN = Path(__file__).parent / "children"
 
@@ -62,13 +62,13 @@ def test_new_words_in_another_process_close_what_is_pending(asynchronous: bool) 
 
 
 def test_with_langchain_core_alone_an_agent_is_driven_to_its_end_with_an_approval() -> None:
-    said = run_child(CHILDREN / "alone.py", {})
+    said = run_bare_child(CHILDREN / "alone.py", {})
     assert (said["asked"], said["ran"], said["last"], said["done"]) == ("deploy", ["x"], "done", True)
     assert said["loaded"] == []
 
 
 def test_naming_a_host_that_needs_the_extra_raises_an_import_error_that_names_it() -> None:
-    said = run_child(CHILDREN / "alone.py", {})
+    said = run_bare_child(CHILDREN / "alone.py", {})
     for name in ("middleware", "drive"):
         kind, is_import_error, words = said[name]
         assert (kind, is_import_error) == ("MissingExtraError", True)
