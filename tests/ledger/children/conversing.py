@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from tests.support import Recorder, call, chat, says
-from toolgate_langchain import SqlLedger, Tier, ToolGate, ToolProfile
+from toolgate_langchain import SqlLedger, Tier, ToolGate, ToolGateMiddleware, ToolProfile
 from toolgate_langchain.hosts.driving import pending_requests
 
 step: dict[str, Any] = json.loads(sys.stdin.readline())
@@ -31,8 +31,9 @@ def build(checkpointer: Any) -> tuple[ToolGate, Any]:
             ran.tool("read", ToolProfile(tier=Tier.READ_ONLY)),
         ],
         gate=gate,
+        # One form in all processes: what waits in one is not pending in another.
+        middleware=[ToolGateMiddleware(gate)],
         checkpointer=checkpointer,
-        asynchronous=step["asynchronous"],
     )
     return gate, talk.agent
 
