@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -86,4 +87,6 @@ def main(scenario: str, report: Path) -> None:
 
 
 if __name__ == "__main__":
+    # Tests that were started in the background hand down that Ctrl-C is ignored; a shell at a terminal does not.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     main(sys.argv[1], Path(sys.argv[2]))
