@@ -44,7 +44,7 @@ class Server(BaseHTTPRequestHandler):
 def address() -> Iterator[str]:
     """A running server."""
     server = HTTPServer(("127.0.0.1", 0), Server)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/v1"
     server.shutdown()

@@ -21,7 +21,7 @@ from typing import Any
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.messages import HumanMessage, ToolCall, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -209,15 +209,21 @@ def run_hostile(
     calls = [call(tool.name, **{**given_always, **arguments}) for arguments in hostile_arguments(tool, texts)]
     watching = Watching(root.parent)
     given = [] if middleware else [tool]
-    model = ScriptedModel(script=[says(one) for one in calls])
-    agent = create_agent(model, given, middleware=[*middleware, watching])
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The shell tool has no safeguards by default", UserWarning)
-        start: Any = {"messages": [HumanMessage("go")]}
-        state = asyncio.run(agent.ainvoke(start, LONG)) if asynchronous else agent.invoke(start, LONG)
-    watching.traces.results = [str(message.content) for message in state["messages"] if message.type == "tool"]
+    for some in _in_runs(calls):
+        model = ScriptedModel(script=[says(one) for one in some])
+        agent = create_agent(model, given, middleware=[*middleware, watching])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The shell tool has no safeguards by default", UserWarning)
+            start: Any = {"messages": [HumanMessage("go")]}
+            state = asyncio.run(agent.ainvoke(start, LONG)) if asynchronous else agent.invoke(start, LONG)
+        watching.traces.results += [str(message.content) for message in state["messages"] if message.type == "tool"]
     assert len(watching.traces.results) == len(calls)
     return watching.traces
+
+
+def _in_runs(calls: list[ToolCall]) -> list[list[ToolCall]]:
+    """Calls in runs of a few: what an agent does for a turn grows with all that was said before."""
+    return [calls[start : start + 25] for start in range(0, len(calls), 25)]
 
 
 @contextmanager
@@ -239,7 +245,7 @@ def listening() -> Iterator[tuple[str, list[str]]]:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/one", heard

@@ -15,7 +15,10 @@ from tests.wellknown.shipped import deep_agent, file_tools, sql_tools
 from toolgate_langchain import Surface, ToolGate, ToolGateMiddleware
 
 # LangChain's shell session does not close its pipes when it is stopped.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+pytestmark = [
+    pytest.mark.usefixtures("pipes_stay_open"),
+    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),
+]
 
 TODOS = [{"content": "look", "status": "pending"}]
 
