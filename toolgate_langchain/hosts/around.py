@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
     from toolgate_langchain.hosts.gate import ToolGate
+    from toolgate_langchain.hosts.runs import AgentRuns
 
 __all__ = ["place_around"]
 
@@ -65,6 +66,10 @@ def _stands_in_the_way(middleware: _Middleware) -> bool:
     return any(getattr(kind, hook) is not getattr(AgentMiddleware, hook) for hook in _HOOKS_IN_THE_WAY)
 
 
+def _as_it_is(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    return request
+
+
 class _AsksWhenNeeded(ToolGateMiddleware):
     """The form for agents in which no other hook stands between the model's turn and its tools.
 
@@ -99,9 +104,10 @@ class _JudgeAndAsk(ToolGateMiddleware):
     wrap_tool_call = AgentMiddleware.wrap_tool_call
     awrap_tool_call = AgentMiddleware.awrap_tool_call
 
-    def _offered(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        # The inner part offers: it sees the tools that the others add.
-        return request
+    def work_with(self, runs: AgentRuns) -> None:
+        """See `ToolGateMiddleware.work_with`. The inner part offers: it sees the tools that the others add."""
+        super().work_with(runs)
+        self._offer = _as_it_is
 
 
 class _JudgeAndAskWhenNeeded(_JudgeAndAsk, _AsksWhenNeeded):
@@ -130,8 +136,8 @@ class _OfferAndEnforce(ToolGateMiddleware):
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         """Offer only what the gate offers."""
-        return handler(self._offered(request))
+        return handler(self._offer(request))
 
     def awrap_model_call(self, request: Any, handler: Any) -> Any:
         """As `wrap_model_call`, for asynchronous runs."""
-        return handler(self._offered(request))
+        return handler(self._offer(request))

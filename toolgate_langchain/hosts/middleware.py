@@ -158,7 +158,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     def work_with(self, runs: AgentRuns) -> None:
         """Work for an agent's runs, which the parts of one gate share."""
         self._runs = runs
-        self._offering = Offering(runs)
+        self._offer = Offering(runs).offer
         self._turns = Turns(runs)
         self._enforcement = Enforcement(runs)
         self._inner_agents = InnerAgents(runs.gate)
@@ -191,7 +191,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> Any:
         """Offer only what the gate offers, and judge the turn."""
-        request = self._offered(request)
+        request = self._offer(request)
         answer = handler(request)
         if self._turns.nothing_to_judge(request, answer):
             return answer
@@ -203,15 +203,11 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> Any:
         """As `wrap_model_call`, for asynchronous runs."""
-        request = self._offered(request)
+        request = self._offer(request)
         answer = await handler(request)
         if self._turns.nothing_to_judge(request, answer):
             return answer
         return await arun_steps(self._turns.judge_steps(request, handler, answer, jump=self.leaves_the_loop))
-
-    def _offered(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """The request with those tools alone that the gate offers."""
-        return self._offering.offer(request)
 
     def after_model(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Ask about the calls of the turn that need a person, one at a time."""
