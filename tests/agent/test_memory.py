@@ -6,7 +6,7 @@ import pytest
 
 from tests.agent.talking import CONSEQUENTIAL, ROUTINE, Talk, talk
 from tests.support import Recorder, call, says
-from toolgate_langchain import ToolGate
+from toolgate_langchain import ApprovalSession, ToolGate
 
 
 def save(call_id: str, **args: Any) -> Any:
@@ -82,6 +82,28 @@ def test_a_rule_whose_approval_was_taken_back_is_gone_from_the_session_too(ran: 
     told.answer()
     assert told.done and ran.names == ["deploy"] and "was not executed" in told.results["c"]
     assert told.session.rules == {}
+
+
+@pytest.mark.parametrize("thread", ["t", None])
+def test_a_rule_whose_approval_was_taken_back_after_a_crash_releases_nothing(
+    ran: Recorder, asynchronous: bool, thread: str | None
+) -> None:
+    """The session kept before the crash has the rule already; what it released is not run any more."""
+    kept: list[ApprovalSession] = []
+
+    def keep(session: ApprovalSession) -> None:
+        kept.append(session)
+        if session.rules and len(kept) == 3:
+            raise KeyboardInterrupt
+
+    turn, tools = says(call("save", "a", n=1), call("save", "b", n=2)), [ran.tool("save", ROUTINE)]
+    told = talk([turn], tools, ran, asynchronous=asynchronous, thread=thread, keep=keep).say()
+    first = told.request.request_id
+    with pytest.raises(KeyboardInterrupt):
+        told.answer(remember={"what": "tool", "scope": "run"})
+    told.resume({"type": "reject", "request_id": first}, kept[-1])
+    assert told.became == "withdrawn" and ran.runs == []
+    assert "Nothing was executed" in told.results["a"] and "was not executed" in told.results["b"]
 
 
 def test_a_deny_is_remembered(ran: Recorder, asynchronous: bool) -> None:

@@ -4,8 +4,8 @@ import logging
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import ToolMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId, ToolException, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
@@ -14,8 +14,8 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from tests.agent.talking import CONSEQUENTIAL, READ, Talk, talk
-from tests.support import Recorder, call, chat, says, with_profile
-from toolgate_langchain import ToolGate, ToolProfile
+from tests.support import Recorder, ScriptedModel, call, chat, says, with_profile
+from toolgate_langchain import GatedAgent, ToolGate, ToolProfile
 from toolgate_langchain.errors import ConfigurationError
 
 
@@ -28,6 +28,32 @@ def ask(given: BaseTool, asynchronous: bool, profile: ToolProfile = READ, **args
 def result(told: Talk) -> ToolMessage:
     (message,) = [one for one in told.messages if isinstance(one, ToolMessage)]
     return message
+
+
+def test_a_call_without_its_mark_runs_with_the_arguments_that_were_approved(asynchronous: bool) -> None:
+    """A Runnable may give calls without `"type": "tool_call"`, which a tool takes for its arguments themselves."""
+    names: list[str] = []
+
+    @tool
+    def delete(name: str, id: str = "") -> str:
+        """Delete."""
+        names.append(name + id)
+        return f"deleted {name}"
+
+    def speak(messages: list[BaseMessage]) -> AIMessage:
+        message = AIMessage("done")
+        if not isinstance(messages[-1], ToolMessage):
+            message.tool_calls = [ToolCall(name="delete", args={"name": "draft"}, id="a")]
+        return message
+
+    told = Talk(
+        GatedAgent(RunnableLambda(speak), [with_profile(delete, CONSEQUENTIAL)]),
+        ScriptedModel(),
+        Recorder(),
+        asynchronous,
+    )
+    assert told.say().request.arguments == {"name": "draft", "id": ""}
+    assert result(told.answer()).content == "deleted draft" and names == ["draft"]
 
 
 def test_an_artifact_stays_with_its_result(asynchronous: bool) -> None:

@@ -94,16 +94,16 @@ class AgentLastStep(LastStep):
         tool, call = request.tool, request.tool_call
         assert tool is not None
         if not self._may_be_tried_again(tool):
-            return tool.invoke(dict(call), request.runtime.config)
-        return self._retry.call(lambda: tool.invoke(dict(call), request.runtime.config))
+            return tool.invoke(_marked(call), request.runtime.config)
+        return self._retry.call(lambda: tool.invoke(_marked(call), request.runtime.config))
 
     def arun_tool(self, request: CallToRun) -> Awaitable[Any]:
         """As `run_tool`, for asynchronous runs."""
         tool, call = request.tool, request.tool_call
         assert tool is not None
         if not self._may_be_tried_again(tool):
-            return tool.ainvoke(dict(call), request.runtime.config)
-        return self._retry.acall(lambda: tool.ainvoke(dict(call), request.runtime.config))
+            return tool.ainvoke(_marked(call), request.runtime.config)
+        return self._retry.acall(lambda: tool.ainvoke(_marked(call), request.runtime.config))
 
     def _may_be_tried_again(self, tool: BaseTool) -> bool:
         entry = self._runs.meet(tool)
@@ -135,6 +135,11 @@ class AgentLastStep(LastStep):
             result = result.model_copy(update={"tool_call_id": str(call["id"])})
         told: ToolMessage = with_notice(result, attempt.record)
         return told
+
+
+def _marked(call: ToolCall) -> dict[str, Any]:
+    """A call that a tool takes for one. Without the mark it would take the call itself for its arguments."""
+    return {**call, "type": "tool_call"}
 
 
 def _leaves_a_graph(error: BaseException) -> bool:

@@ -7,6 +7,7 @@ a `RunnableConfig`) is handed through to the functions that were given as settin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, StandingRule
@@ -249,9 +250,7 @@ class Runs:
             beyond = yield lambda: self.gate.ledger.thread_rules(str(run.thread_id))
         if not saved and not beyond:
             return _EMPTY
-        void: frozenset[str] = frozenset()
-        if run.thread_id is not None:
-            void = yield lambda: self.gate.ledger.taken_back(str(run.thread_id))
+        void: frozenset[str] = yield from self._taken_back(saved, run)
         cached = self._indexes.get(str(run.thread_id))
         # A ledger may hand out the very same rules again; anything else is laid out anew.
         if cached is None or cached[0] != saved or cached[1] is not beyond or cached[2] != void:
@@ -262,3 +261,15 @@ class Runs:
             cached = (saved, beyond, void, RuleIndex(held))
             self._indexes[str(run.thread_id)] = cached
         return cached[3]
+
+    def _taken_back(self, saved: Any, run: Run) -> Steps[frozenset[str]]:
+        """The requests whose approval was taken back after it had made a rule."""
+        if run.thread_id is not None:
+            return (yield lambda: self.gate.ledger.taken_back(str(run.thread_id)))
+        # Where no thread has a name, the ledger cannot list them; there are no rules but those of the state.
+        void: set[str] = set()
+        for request_id in dict.fromkeys(rule.request_id for rule in read_rules(saved) if rule.effect == "allow"):
+            held = None if request_id is None else (yield partial(self.gate.ledger.answer_to, request_id))
+            if request_id is not None and held is not None and held.type == "reject":
+                void.add(request_id)
+        return frozenset(void)
