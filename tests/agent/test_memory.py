@@ -143,6 +143,20 @@ def test_heuristics_run_once_per_call_over_every_resume(ran: Recorder, asynchron
     assert heard == ["a", "b", "c"] and told.ran.runs == [("save", {"n": 1}), ("save", {"n": 2})]
 
 
+def test_the_yes_of_a_heuristic_that_the_gate_has_no_longer_releases_nothing(ran: Recorder, asynchronous: bool) -> None:
+    """As where it was taken out while the turn waited, or where the session goes on behind another gate."""
+
+    def yes(one: Any, _: Any) -> bool:
+        return bool(one["name"] == "save")
+
+    turn = says(call("save", "a"), call("deploy", "b"))
+    told = chatting(ran, asynchronous, turn, heuristics=[yes]).say()
+    later = chatting(ran, asynchronous)
+    later.output = told.output
+    later.answer()
+    assert later.done and ran.names == ["deploy"] and "was not executed" in later.results["a"]
+
+
 async def test_an_asynchronous_heuristic_is_awaited(ran: Recorder) -> None:
     async def yes(one: Any, _: Any) -> bool:
         return True

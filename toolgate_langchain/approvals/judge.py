@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain_core.messages import BaseMessage, ToolCall
 
 from toolgate_langchain.approvals.described import Describe, described
-from toolgate_langchain.approvals.heuristics import Heuristic, HeuristicContext, ask_heuristics
+from toolgate_langchain.approvals.heuristics import Heuristic, HeuristicContext, ask_heuristics, heuristic_name
 from toolgate_langchain.approvals.request import request_digest
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, ToolIdentity
 from toolgate_langchain.approvals.shown import show_arguments, show_text
@@ -220,6 +220,13 @@ class TurnJudge:
         """Whether only the surface decided, so that a heuristic's yes would make a difference."""
         barred = decision.must_ask or facts.warnings or facts.variant or facts.at_cap or entry.profile.input_schema
         return decision.layer is Layer.SURFACE and not barred
+
+    def still_known(self, facts: CallFacts) -> CallFacts:
+        """Saved outcomes without the yes of a heuristic that this gate does not have, or has no longer."""
+        name = facts.heuristic
+        if name is None or any(heuristic_name(one) == name for one in self.heuristics):
+            return facts
+        return replace(facts, heuristic=None)
 
     def if_unattended(self, entry: CatalogEntry, decision: Decision, run: Run) -> Decision:
         """Where nobody is there, a tool that may ever need a person is not offered, so it does not run."""

@@ -141,9 +141,11 @@ class AgentLoop(BaseTurns):
     def _with_offered(self, run: Run) -> Runnable[Any, Any]:
         """The model with the tools that are offered in this run; kept while they are the same."""
         offered = self._offering.offered(self._tools, run.context)
-        if self._given is None or self._given[0] is not offered:
-            self._given = offered, with_tools(self._model, offered)
-        return self._given[1]
+        given = self._given
+        if given is None or given[0] is not offered:
+            # Read once: a run beside this one, with other rights, may put its own here at any time.
+            given = self._given = offered, with_tools(self._model, offered)
+        return given[1]
 
     # --- asking -------------------------------------------------------------------------------
 

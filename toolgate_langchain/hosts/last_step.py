@@ -144,7 +144,7 @@ class LastStep:
         index = yield from self._runs.index(state, run)
         memory: RunMemory = yield lambda: self._gate.ledger.memory(run.id)
         stopped = yield self._gate.ledger.stopped
-        facts = _NO_FACTS if record is None else record.facts
+        facts = _NO_FACTS if record is None else self._gate.judge.still_known(record.facts)
         if stopped is not False:
             facts = replace(facts, stopped=True)
         person = attempt.approved
