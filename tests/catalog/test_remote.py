@@ -194,6 +194,34 @@ def test_two_servers_with_one_name_the_first_keeps_it() -> None:
     assert [(entry.name, entry.origin) for entry in catalog.entries()] == [("act", "server:one"), ("b", "server:two")]
 
 
+def test_a_name_that_a_server_does_not_list_for_a_moment_is_not_free_for_another_server() -> None:
+    """An agent may still have the tool, and it would be judged by what was declared of the other one."""
+
+    def fails() -> list[BaseTool]:
+        raise TimeoutError
+
+    tool, catalog = sent(), ToolCatalog()
+    careful, other = RemoteServer("one", declarations={"act": True}), RemoteServer("two", declarations={"*": False})
+    catalog.add_remote(careful, [tool])
+    catalog.add_remote(careful, fails)
+    (refused,) = catalog.add_remote(other, [sent()])
+    assert (refused.server, refused.why) == ("two", "its name is taken by a tool of server:one")
+    assert catalog.meet(tool).origin == "server:one" and catalog.meet(tool).withheld
+    catalog.add_remote(careful, [tool])
+    assert catalog.meet(tool).declared is True and not catalog.meet(tool).withheld
+
+
+def test_a_local_tool_takes_such_a_name_and_the_servers_tool_is_not_taken_for_it() -> None:
+    remote, catalog = sent(), ToolCatalog()
+    server = RemoteServer("one", declarations={"act": True})
+    catalog.add_remote(server, [remote])
+    catalog.add_remote(server, [])
+    local = with_profile(sent(), READ)
+    catalog.register(local)
+    assert catalog.meet(local).tier is Tier.READ_ONLY
+    assert catalog.meet(remote).withheld and catalog.meet(remote).tier is None
+
+
 def test_a_tool_whose_definition_cannot_be_read_is_lost_and_nothing_else() -> None:
     deep: dict[str, Any] = {}
     for _ in range(10_000):

@@ -210,7 +210,10 @@ class ToolCatalog(Switches):
             else:
                 refused.append(RefusedTool(server.name, "", problem))
                 listed = []
-            intake = take_in(server, listed, self._entries, self._pinned)
+            # What another server listed before stays its own: agents may still have that tool, and a server that
+            # fails for a moment must not lose its names, with all that was said of them, to another.
+            before = {name: entry for name, entry in self._withdrawn.items() if entry.origin != origin}
+            intake = take_in(server, listed, {**before, **self._entries}, self._pinned)
             for entry in intake.entries:
                 self._entries[entry.name] = entry
                 self._withdrawn.pop(entry.name, None)
@@ -278,7 +281,7 @@ class ToolCatalog(Switches):
         if not entry.name:
             raise CatalogError("a tool has an empty name")
         with self._lock:
-            taken = self._entries.get(entry.name)
+            taken = self._entries.get(entry.name) or self._withdrawn.get(entry.name)
             if taken is not None and taken.server is not None:
                 # The local tool stays, whichever came first: a server must not take its name away.
                 why = f"its name is taken by a tool of {entry.origin}"
