@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
 
 from tests.agent.talking import CONSEQUENTIAL, READ, ROUTINE, talk
-from tests.support import Recorder, call, says
+from tests.support import Recorder, call, says, with_profile
 from toolgate_langchain import Caller, DataClass, RunConfiguration, Surface, ToolGate, ToolProfile, TrustZone, Verdict
 from toolgate_langchain.errors import ConfigurationError
 
@@ -114,3 +115,19 @@ def test_whoever_listens_hears_of_every_call_once(ran: Recorder, asynchronous: b
     tools = [ran.tool("list", READ), ran.tool("save", ROUTINE)]
     talk([turn], tools, ran, asynchronous=asynchronous, gate=gate).say().answer()
     assert sorted(heard) == [("a", "not_required"), ("b", "approved"), ("c", "unknown_tool")]
+
+
+def test_a_session_does_not_go_on_inside_of_a_tool_that_another_gate_let_run(ran: Recorder, asynchronous: bool) -> None:
+    """What was denied or said behind that gate would not hold for it."""
+    tools = [ran.tool("list", READ), ran.tool("deploy", CONSEQUENTIAL)]
+    inner = talk([says(call("deploy", "a"))], tools, ran, asynchronous=False, name="inner").say()
+
+    @tool
+    def helper() -> str:
+        """Help."""
+        return str(inner.answer().messages[-1].content)
+
+    outer = talk([says(call("helper", "h"))], [with_profile(helper, READ)], ran, asynchronous=asynchronous)
+    with pytest.raises(ConfigurationError, match="behind another gate"):
+        outer.say()
+    assert ran.runs == []

@@ -19,6 +19,7 @@ from deepagents.middleware.summarization import create_summarization_tool_middle
 from langchain.agents.middleware import FilesystemFileSearchMiddleware, ShellToolMiddleware, TodoListMiddleware
 from langchain.agents.middleware.todo import write_todos
 from langchain_core.tools import BaseTool
+from sqlalchemy.pool import NullPool
 
 from tests.support import ScriptedModel
 
@@ -97,7 +98,9 @@ def file_tools(root: Path) -> list[BaseTool]:
 
 def sql_tools(root: Path) -> list[BaseTool]:
     """The SQL toolkit on the database file `data.db` below `root`."""
-    database = community("utilities.sql_database").SQLDatabase.from_uri(f"sqlite:///{root / 'data.db'}")
+    # Without a pool, which would keep connections open that nobody closes.
+    made = community("utilities.sql_database").SQLDatabase
+    database = made.from_uri(f"sqlite:///{root / 'data.db'}", engine_args={"poolclass": NullPool})
     toolkit = community("agent_toolkits.sql.toolkit").SQLDatabaseToolkit(db=database, llm=ScriptedModel())
     return list(toolkit.get_tools())
 

@@ -11,6 +11,7 @@ from langchain_core._api import LangChainDeprecationWarning
 from langchain_core.tools import BaseTool
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from sqlalchemy.pool import NullPool
 
 from tests.wellknown.shipped import (
     COMMUNITY,
@@ -65,7 +66,9 @@ def test_every_tool_class_of_the_five_toolkits_is_written_down_and_no_other() ->
 
 def test_the_older_spelling_of_the_sql_query_class_is_recognised_too(root: Path) -> None:
     module = community("tools.sql_database.tool")
-    database = community("utilities.sql_database").SQLDatabase.from_uri(f"sqlite:///{root / 'data.db'}")
+    database = community("utilities.sql_database").SQLDatabase.from_uri(
+        f"sqlite:///{root / 'data.db'}", engine_args={"poolclass": NullPool}
+    )
     with pytest.warns(LangChainDeprecationWarning, match="QuerySQLDataBaseTool"):
         tool: BaseTool = module.QuerySQLDataBaseTool(db=database)
     known = recognise(tool)
