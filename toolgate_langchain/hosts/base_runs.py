@@ -196,7 +196,7 @@ class Runs:
         key = str(saved.get("id")) if isinstance(saved, Mapping) else ""
         cached = self._runs.get(key)
         if cached is not None and cached[0] == saved and cached[1] == thread_id and cached[2] == live:
-            run = cached[3] if parent is None else parent.bounding(cached[3])
+            run = cached[3] if parent is None else parent.bounding(cached[3], self.gate)
             self._latest = (saved, thread_id, live, run, parent)
             return run
         read = read_run(saved, self.gate.surfaces, live, thread_id)
@@ -208,7 +208,7 @@ class Runs:
         if len(self._runs) > _CACHED:
             self._runs.clear()
         self._runs[key] = (saved, thread_id, live, read)
-        return read if parent is None else parent.bounding(read)
+        return read if parent is None else parent.bounding(read, self.gate)
 
     def _live_configuration(self, where: Any) -> RunConfiguration | None:
         live: RunConfiguration | None = self._setting(

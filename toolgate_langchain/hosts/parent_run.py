@@ -72,17 +72,29 @@ class ParentRun:
             ConfigurationError: If it is another gate. Then neither what is denied here nor what people
                 said in this run would hold there.
         """
+        self._check_gate(gate)
+        return within(replace(own, caller=self.run.context.caller) if own.caller is None else own, self.run.context)
+
+    def bounding(self, run: Run, gate: ToolGate) -> Run:
+        """A run inside of this call that goes on: as it was saved, within what holds here today.
+
+        Args:
+            run: The run, which may have been started elsewhere.
+            gate: Its gate.
+
+        Raises:
+            ConfigurationError: If it is another gate; see `starting`.
+        """
+        self._check_gate(gate)
+        context = within(run.context, self.run.context)
+        return run if context is run.context else replace(run, context=context)
+
+    def _check_gate(self, gate: ToolGate) -> None:
         if gate is not self.gate:
             raise ConfigurationError(
                 f"an agent inside of the tool {self.tool_name!r} is behind another gate than the agent that called "
                 "the tool; give both the same ToolGate: ToolGateMiddleware(gate, ...)"
             )
-        return within(replace(own, caller=self.run.context.caller) if own.caller is None else own, self.run.context)
-
-    def bounding(self, run: Run) -> Run:
-        """A run inside of this call that goes on: as it was saved, within what holds here today."""
-        context = within(run.context, self.run.context)
-        return run if context is run.context else replace(run, context=context)
 
     def holding(self, entry: CatalogEntry) -> CatalogEntry:
         """A tool of an agent inside, withheld where an agent around it has another one of that name.
