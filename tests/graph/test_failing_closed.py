@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.runnables import RunnableBranch, RunnableLambda, RunnableParallel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END, START, StateGraph
@@ -17,6 +18,7 @@ from tests.support import Chat, Recorder, ScriptedModel, call, says
 from toolgate_langchain import Caller, Tier, ToolGate, ToolProfile
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.graph import GraphGate
+from toolgate_langchain.hosts.inner_agents import ungated
 
 READ, ROUTINE = ToolProfile(tier=Tier.READ_ONLY), ToolProfile(tier=Tier.ROUTINE)
 
@@ -139,6 +141,32 @@ def _compiled(guard: GraphGate, tools: Any = None, **how: Any) -> Any:
 def test_check_is_content_with_a_graph_as_the_page_has_it(start: bool) -> None:
     guard = ToolGate().graph([Recorder().tool("deploy")])
     guard.check(_compiled(guard, start=start))
+
+
+def _wrapped(node: ToolNode) -> dict[str, Any]:
+    """A tool node with what LangChain can put around it."""
+    through = RunnableLambda(lambda value: value)
+    return {
+        "config": node.with_config(tags=["x"]),
+        "retry": node.with_retry(),
+        "sequence": through | node,
+        "fallbacks": through.with_fallbacks([node]),
+        "parallel": RunnableParallel(one=node),
+        "branch": RunnableBranch((lambda _: False, through), node),
+        "both": (through | node).with_retry(),
+    }
+
+
+@pytest.mark.parametrize("way", list(_wrapped(ToolNode([]))))
+def test_check_finds_a_tool_node_without_the_gate_whatever_is_around_it(way: str) -> None:
+    tool = Recorder().tool("deploy")
+    gate = ToolGate()
+    guard = gate.graph([tool])
+    guard.check(_compiled(guard, _wrapped(guard.tool_node())[way]))
+    loose = _compiled(guard, _wrapped(ToolNode([tool]))[way])
+    with pytest.raises(ConfigurationError, match="tool node 'tools' runs calls without asking this gate"):
+        guard.check(loose)
+    assert ungated(loose, gate) and not ungated(_compiled(guard, _wrapped(guard.tool_node())[way]), gate)
 
 
 def test_check_finds_a_tool_node_without_the_gate() -> None:

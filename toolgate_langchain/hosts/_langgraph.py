@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableBranch, RunnableParallel, RunnableSequence, RunnableWithFallbacks
+from langchain_core.runnables.base import RunnableBindingBase
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, Send
@@ -18,7 +20,7 @@ from toolgate_langchain.hosts.run_state import TURN
 from toolgate_langchain.hosts.superseding import LeftBehind
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable
+    from collections.abc import Awaitable, Iterable, Iterator
 
     from langgraph.prebuilt import ToolNode
 
@@ -33,6 +35,7 @@ __all__ = [
     "nodes_around",
     "nodes_of",
     "owners_of_nodes",
+    "parts_of",
     "pauses_reach",
     "state_of",
     "tool_wrappers",
@@ -225,6 +228,27 @@ def nodes_of(graph: Any) -> dict[str, Any]:
     return {name: node.runnable for name, node in nodes.items()}
 
 
+def parts_of(runnable: Any) -> Iterator[Any]:
+    """A runnable and all that it is composed of: a retry, a config or a fallback around it hides nothing."""
+    waiting, seen = [runnable], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, RunnableBindingBase):
+            waiting.append(part.bound)
+        elif isinstance(part, RunnableSequence):
+            waiting += part.steps
+        elif isinstance(part, RunnableParallel):
+            waiting += part.steps__.values()
+        elif isinstance(part, RunnableWithFallbacks):
+            waiting += part.runnables
+        elif isinstance(part, RunnableBranch):
+            waiting += [part.default, *(one for branch in part.branches for one in branch)]
+
+
 def first_nodes_of(graph: Any) -> set[str]:
     """The nodes of a compiled graph that its input can lead to."""
     return {edge.target for edge in graph.get_graph().edges if edge.source == _INPUT_CHANNEL}
@@ -254,5 +278,6 @@ def owners_of_nodes(graph: Any) -> list[object]:
     """The objects whose methods are nodes of a compiled graph, as a middleware's hooks are, or that are nodes."""
     nodes = getattr(getattr(graph, "builder", None), "nodes", None) or {}
     runnables = [node.runnable for node in nodes.values()]
-    owners = [getattr(getattr(runnable, "func", None), "__self__", None) for runnable in runnables]
+    # Not `getattr` on the runnable: some of LangChain's make up attributes, and fail while they do.
+    owners = [getattr(vars(runnable).get("func"), "__self__", None) for runnable in runnables]
     return [runnable if owner is None else owner for runnable, owner in zip(runnables, owners, strict=True)]

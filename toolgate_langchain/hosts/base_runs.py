@@ -265,7 +265,8 @@ class Runs:
     def _taken_back(self, saved: Any, run: Run) -> Steps[frozenset[str]]:
         """The requests whose approval was taken back after it had made a rule."""
         if run.thread_id is not None:
-            return (yield lambda: self.gate.ledger.taken_back(str(run.thread_id)))
+            listed: frozenset[str] = yield lambda: self.gate.ledger.taken_back(str(run.thread_id))
+            return listed
         # Where no thread has a name, the ledger cannot list them; there are no rules but those of the state.
         void: set[str] = set()
         for request_id in dict.fromkeys(rule.request_id for rule in read_rules(saved) if rule.effect == "allow"):

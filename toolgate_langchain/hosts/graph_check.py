@@ -9,7 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts._langgraph import first_nodes_of, nodes_of, tool_wrappers
+from toolgate_langchain.hosts._langgraph import first_nodes_of, nodes_of, parts_of, tool_wrappers
 from toolgate_langchain.hosts.graph_nodes import AskingNode, StartingNode
 
 if TYPE_CHECKING:
@@ -52,10 +52,11 @@ def check_graph(guard: GraphGate, graph: Any) -> None:
 
 def _check_tool_nodes(guard: GraphGate, nodes: dict[str, Any], inside: str) -> None:
     for name, node in nodes.items():
-        if isinstance(node, CompiledStateGraph):
-            _check_tool_nodes(guard, nodes_of(node), f"{inside}{name}:")
-        elif isinstance(node, ToolNode):
-            _check_tool_node(guard, node, f"{inside}{name}")
+        for part in parts_of(node):
+            if isinstance(part, CompiledStateGraph):
+                _check_tool_nodes(guard, nodes_of(part), f"{inside}{name}:")
+            elif isinstance(part, ToolNode):
+                _check_tool_node(guard, part, f"{inside}{name}")
 
 
 def _check_tool_node(guard: GraphGate, node: ToolNode, name: str) -> None:

@@ -20,7 +20,7 @@ from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 
 from toolgate_langchain.errors import ConfigurationError, ToolGateWarning
-from toolgate_langchain.hosts._langgraph import owners_of_nodes, tool_wrappers
+from toolgate_langchain.hosts._langgraph import owners_of_nodes, parts_of, tool_wrappers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,7 +107,7 @@ def _ungated(graph: Pregel[Any, Any, Any, Any], gate: ToolGate, seen: set[int]) 
 
 
 def _tool_nodes(graph: Pregel[Any, Any, Any, Any]) -> list[ToolNode]:
-    return [node.bound for node in graph.nodes.values() if isinstance(node.bound, ToolNode)]
+    return [part for node in graph.nodes.values() for part in parts_of(node.bound) if isinstance(part, ToolNode)]
 
 
 def _ungated_in(tool: BaseTool, gate: ToolGate, seen: set[int] | None = None) -> Iterator[str]:
