@@ -91,7 +91,7 @@ def test_a_pause_that_is_no_approval_is_shown_and_nobody_answers_it() -> None:
         ("tests.cli.agents:", "not MODULE:AGENT"),
         ("tests.nowhere:agent", "there is no module 'tests.nowhere'"),
         ("tests.cli.agents:nowhere", "has no 'nowhere'; it has: "),
-        ("tests.cli.agents:text", "is a str, neither an agent nor a function"),
+        ("tests.cli.agents:text", "is of type str, which is neither a compiled agent"),
         ("tests.cli.agents:no_agent", "gave a str, which is not a compiled agent"),
         ("tests.cli.agents:with_an_argument", "calling tests.cli.agents:with_an_argument without arguments failed"),
         ("tests.cli.agents:coroutine", "is asynchronous"),

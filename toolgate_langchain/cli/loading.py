@@ -69,7 +69,10 @@ def _agent(name: str, found: Any) -> Any:
     if isinstance(found, Pregel):
         return found
     if not inspect.isroutine(found):
-        raise ConfigurationError(f"{name} is a {type(found).__name__}, neither an agent nor a function that gives one")
+        raise ConfigurationError(
+            f"{name} is of type {type(found).__name__}, which is neither a compiled agent, as create_agent gives it, "
+            "nor a function that gives one"
+        )
     if inspect.iscoroutinefunction(found):
         raise ConfigurationError(f"{name} is asynchronous; name a plain function that gives the agent")
     try:

@@ -48,9 +48,9 @@ def run_red_team(name: str, hosts: Sequence[str]) -> int:
     """
     make_gate = _gate_maker(name)
     chosen = [one for one in all_hosts() if not hosts or any(part in one.name for part in hosts)]
-    if not chosen:
-        known = ", ".join(dict.fromkeys(one.name for one in all_hosts()))
-        raise ConfigurationError(f"no host is named like {', '.join(map(repr, hosts))}; there are: {known}")
+    if missing := [part for part in hosts if not any(part in one.name for one in chosen)]:
+        known = ", ".join(dict.fromkeys(repr(one.name) for one in all_hosts()))
+        raise ConfigurationError(f"no host is named like {', '.join(map(repr, missing))}; there are: {known}")
     console = new_console("The command toolgate")
     logger = logging.getLogger("toolgate_langchain")
     level = logger.level
