@@ -1,6 +1,5 @@
 """The page on agents without LangGraph: its code runs, and does what it says."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ def test_an_approved_mail_is_sent_and_the_next_words_start_a_new_run(capsys: pyt
 
 def test_a_signed_session_comes_back_as_text_and_a_rejection_holds() -> None:
     names = run(BLOCKS[0], {"model": ScriptedModel()})
-    names["model"], names["json"] = ScriptedModel(script=[MAIL]), json
+    names["model"] = ScriptedModel(script=[MAIL])
     output = run(BLOCKS[2], names)["output"]
     assert output["request"] is None and output["answer"].status == "accepted"
     assert "rejected" in output["messages"][3].text
