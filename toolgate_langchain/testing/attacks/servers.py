@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
 from toolgate_langchain.catalog.remote import RemoteServer
-from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused, attack
+from toolgate_langchain.testing.attacking import LetThrough, Refused, attack
 from toolgate_langchain.testing.attacks.controls import read_runs
 from toolgate_langchain.testing.model import call, says
 from toolgate_langchain.testing.tools import READ, OpenArguments
@@ -184,8 +184,7 @@ def rule_of_another_server(scene: Scene) -> None:
     talk.taught(REMOTE)
     scene.add_remote(RemoteServer("redteam one"), [])
     other = RemoteServer("redteam two", profiles={REMOTE: _ROUTINE}, declarations={REMOTE: True})
-    if scene.add_remote(other, [second]):
-        raise NotApplicable("the second server's tool is refused at load")
+    scene.add_remote(other, [second])  # refused at load; an agent may be given the tool all the same
     talk.again(says(call(REMOTE, path="a")), tools=[second]).say()
     if scene.count(REMOTE) > 1:
         raise LetThrough("a rule for one server's tool released another server's")
