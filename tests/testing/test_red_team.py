@@ -9,7 +9,7 @@ from toolgate_langchain import InMemoryLedger, Surface, Tier, ToolCatalog, ToolG
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.testing import ControlOutcome, Host, Outcome, all_attacks, all_hosts, red_team
 
-LINES = {1, 2, 9, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35}
+LINES = {1, 2, 9, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35}
 
 
 @pytest.mark.parametrize("host", all_hosts(), ids=lambda host: f"{host.name}{' (async)' * host.asynchronous}")
