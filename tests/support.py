@@ -14,62 +14,18 @@ from itertools import count
 from typing import Any
 
 from langchain.agents import create_agent
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from pydantic import Field, PrivateAttr
 
 from toolgate_langchain import StandingRule, ToolGate, ToolGateMiddleware, ToolProfile, tool_profile
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.hosts.driving import pending_requests
 from toolgate_langchain.hosts.run_state import RULES, read_rules
+from toolgate_langchain.testing import ScriptedModel
 
 Turn = AIMessage | Callable[[list[BaseMessage]], AIMessage]
-
-
-class ScriptedModel(BaseChatModel):
-    """Says its script, one turn a call, and keeps what it was shown and offered.
-
-    A turn may be a function of the messages. After the script it says "done".
-    """
-
-    script: list[Any] = Field(default_factory=list)
-    _seen: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
-    _offered: list[list[str]] = PrivateAttr(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    @property
-    def seen(self) -> list[list[BaseMessage]]:
-        """The messages of each call."""
-        return self._seen
-
-    @property
-    def offered(self) -> list[list[str]]:
-        """The names of the tools that were bound, each time tools were bound."""
-        return self._offered
-
-    def bind_tools(self, tools: Sequence[Any], **_: Any) -> Any:
-        self._offered.append([tool["type"] if isinstance(tool, dict) else tool.name for tool in tools])
-        return self
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **_: Any,
-    ) -> ChatResult:
-        turn = self.script[len(self._seen)] if len(self._seen) < len(self.script) else AIMessage("done")
-        self._seen.append(list(messages))
-        message = turn(list(messages)) if callable(turn) else turn.model_copy(deep=True)
-        return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 _ids = count(1)

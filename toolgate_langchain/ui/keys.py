@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["Keyboard", "interrupts_raise"]
+
+_GLANCE: Final = 0.1
+"""Seconds after which somebody who waits for a key looks up, so that Ctrl-C is noticed."""
 
 
 class Keyboard:
@@ -73,6 +77,9 @@ class Keyboard:
         # A terminal left in raw mode ends its lines with a carriage return.
         while not typed.endswith((b"\n", b"\r")):
             try:
+                # Not one long wait: a Ctrl-C that comes just before it would be seen only at the next key.
+                while not select.select([stdin.fileno()], [], [], _GLANCE)[0]:
+                    pass
                 more = os.read(stdin.fileno(), 65_536)
             except OSError as error:
                 raise EOFError from error
