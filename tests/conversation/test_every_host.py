@@ -88,7 +88,7 @@ def test_the_conversation_goes_as_the_tables_say_and_as_through_the_first_host(p
     assert played == through_the_first()
 
 
-@pytest.mark.parametrize("position", [at for at, host in enumerate(HOSTS) if not host.asynchronous])
+@every_host
 def test_it_goes_the_same_where_nobody_listens_and_calls_take_the_short_ways(position: int) -> None:
     played, listened_to = play(HOSTS[position], watched=False), through_the_first()
     policy = {"32", "33"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.testing.gates import CHAT, CRON, FORMS, hosts_of, plain_gate, tried
+from tests.testing.gates import CHAT, CRON, plain_gate, tried
 from toolgate_langchain import (
     ApprovalRule,
     RemoteServer,
@@ -103,14 +103,14 @@ PARANOID: dict[str, Callable[[], ToolGate]] = {
 
 @pytest.mark.parametrize("paranoid", list(PARANOID))
 def test_what_refuses_everything_is_told_that_it_refuses_by_mistake(paranoid: str) -> None:
-    report = tried(PARANOID[paranoid], hosts=hosts_of(FORMS[0]))
+    report = tried(PARANOID[paranoid])
     assert report.refused_by_mistake and not report.ok
     assert not report.let_through, report.text()
     assert "Refused by mistake:" in report.text()
 
 
 def test_a_policy_that_denies_everything_refuses_every_control() -> None:
-    report = tried(PARANOID["a policy that denies"], hosts=hosts_of(FORMS[1]))
+    report = tried(PARANOID["a policy that denies"])
     made = [one for one in report.findings if one.control is not ControlOutcome.NOT_APPLICABLE]
     refused = {one.attack for one in report.refused_by_mistake}
     # Only what is refused at load comes before any call.

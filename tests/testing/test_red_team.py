@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.testing.gates import CHAT, CRON, FORMS, hosts_of, plain_gate, tried
+from tests.testing.gates import CHAT, CRON, plain_gate, tried
 from toolgate_langchain import InMemoryLedger, Surface, Tier, ToolCatalog, ToolGate, ToolProfile, Verdict
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.testing import ControlOutcome, Host, Outcome, all_attacks, all_hosts, red_team
@@ -14,8 +14,7 @@ LINES = {1, 2, 9, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 26, 27, 28
 
 @pytest.mark.parametrize("host", all_hosts(), ids=lambda host: f"{host.name}{' (async)' * host.asynchronous}")
 def test_nothing_is_let_through_and_nothing_harmless_refused(host: Host) -> None:
-    # Where nobody is there, a host decides alike in both worlds: what is asked about is what is awaited.
-    report = red_team(plain_gate, hosts=[host], surfaces=["chat"] if host.asynchronous else None)
+    report = red_team(plain_gate, hosts=[host])
     assert report.ok, report.text()
 
 
@@ -50,13 +49,13 @@ def test_a_catalog_that_takes_nothing_at_first_sight_is_attacked_as_well(strict:
 
 
 def test_a_surface_that_lets_routine_tools_run_lets_nothing_else_through() -> None:
-    report = tried(lambda: ToolGate(surfaces=[Surface("chat", routine=Verdict.ALLOW)]), hosts=hosts_of(FORMS[1]))
+    report = tried(lambda: ToolGate(surfaces=[Surface("chat", routine=Verdict.ALLOW)]))
     assert report.ok, report.text()
 
 
 def test_a_surface_that_denies_consequential_tools_by_design_refuses_nothing_by_mistake() -> None:
     surface = Surface("chat", consequential=Verdict.DENY, unclassified=Verdict.DENY)
-    report = tried(lambda: ToolGate(surfaces=[surface]), hosts=hosts_of(FORMS[0]))
+    report = tried(lambda: ToolGate(surfaces=[surface]))
     assert not report.let_through and not report.refused_by_mistake, report.text()
     reasons = {one.control_why for one in report.findings if one.control is ControlOutcome.NOT_APPLICABLE}
     assert "surface 'chat' denies consequential tools" in reasons
