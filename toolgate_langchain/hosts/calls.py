@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolMessage
@@ -22,6 +23,9 @@ __all__ = [
     "with_refused_invalid_calls",
     "without_unstorable_calls",
 ]
+
+
+_MESSAGE_ID: Final = attrgetter("id")
 
 
 def last_ai_message(messages: Sequence[BaseMessage]) -> AIMessage | None:
@@ -72,7 +76,7 @@ def in_order(message: AIMessage, before: Sequence[BaseMessage]) -> bool:
             seen.add(call_id)
     except NotPlainJsonError:
         return False
-    return message.id not in [one.id for one in before]
+    return message.id not in map(_MESSAGE_ID, before)
 
 
 def with_fresh_ids(message: AIMessage, new_id: Callable[[], str], before: Sequence[BaseMessage] = ()) -> AIMessage:
