@@ -60,6 +60,7 @@ class ApprovalQueue:
         calls: The calls as they stand in the message.
         find: Gives the agent's tools, as far as this process has seen them.
         mode: Whether an answer must name its request.
+        pauses: What `ask` of `ask_all` raises where it suspends the run.
     """
 
     def __init__(
@@ -70,7 +71,9 @@ class ApprovalQueue:
         calls: Sequence[ToolCall],
         find: FindTool,
         mode: AnswerMode,
+        pauses: tuple[type[BaseException], ...] = (),
     ) -> None:
+        self._pauses = pauses
         self._judge, self._run, self._turn, self._find, self._mode = judge, run, turn, find, mode
         self._arguments = {str(call["id"]): call["args"] for call in calls}
         self._answers: dict[str, ApprovalAnswer] = {}
@@ -127,8 +130,7 @@ class ApprovalQueue:
         request = request_for(call, self._run, self._effective(call), position, of)
         bad, error = 0, ""
         while True:
-            shown = replace(request, error=error).to_interrupt()
-            raw = yield partial(ask, shown)
+            raw = yield from self._show(replace(request, error=error), ask)
             try:
                 given = read_answer(raw, request)
                 answer = self._for_this(given, request)
@@ -140,6 +142,8 @@ class ApprovalQueue:
                 bad += 1
                 if bad >= MAX_BAD_ANSWERS:
                     _refuse(call, Code.BAD_ANSWERS, f"{bad} unusable answers; the last: {problem}")
+                    # Nobody is asked about it any more.
+                    yield lambda: self._judge.ledger.withdraw([call.request_id])
                     return
                 left = MAX_BAD_ANSWERS - bad
                 tries = "try" if left == 1 else "tries"
@@ -147,6 +151,18 @@ class ApprovalQueue:
                 continue
             self._answers[call.request_id] = answer
             return
+
+    def _show(self, request: ApprovalRequest, ask: Callable[[dict[str, Any]], Any]) -> Steps[Any]:
+        """Show a request. Where the run suspends for it, the ledger has it before anybody can see it.
+
+        In a replay that has the answer already nobody is shown anything, and nothing is written.
+        """
+        try:
+            return (yield partial(ask, request.to_interrupt()))
+        except self._pauses:
+            ledger, now = self._judge.ledger, self._judge.clock()
+            yield lambda: ledger.ask(request, thread_id=self._run.thread_id, at=now)
+            raise
 
     def _for_this(self, answer: ApprovalAnswer, request: ApprovalRequest) -> ApprovalAnswer | None:
         """The answer if it is meant for this request, `None` if it names another."""

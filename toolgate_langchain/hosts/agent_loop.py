@@ -63,6 +63,8 @@ class AgentLoop(BaseTurns):
         max_turns: Turns of the model that one run may make.
     """
 
+    pauses = (_Waits,)
+
     def __init__(
         self,
         runs: SessionRuns,

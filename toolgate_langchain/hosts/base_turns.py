@@ -33,6 +33,9 @@ class BaseTurns:
     derived_ids = False
     """Whether the ids of requests are derived, for hosts in which the step that judges can be replayed."""
 
+    pauses: tuple[type[BaseException], ...] = ()
+    """What the host raises where a question suspends the run."""
+
     def __init__(self, runs: Runs) -> None:
         self._runs, self._gate = runs, runs.gate
         self._foregone = runs.foregone
@@ -136,7 +139,8 @@ class BaseTurns:
             answered: The ids of calls that have their tool message already.
             ask: Shows one request and returns the raw answer; may suspend the run instead.
         """
-        queue = ApprovalQueue(self._gate.judge, run, turn, message.tool_calls, self._runs.find, self._gate.answers)
+        find, mode = self._runs.find, self._gate.answers
+        queue = ApprovalQueue(self._gate.judge, run, turn, message.tool_calls, find, mode, self.pauses)
         yield from queue.ask_all(ask)
         update: dict[str, Any] = {TURN: turn.to_json()}
         if refusals := self._refused_early(turn, answered):

@@ -38,6 +38,8 @@ class Turns(BaseTurns):
         runs: The agent's runs.
     """
 
+    pauses = (GraphInterrupt,)
+
     def nothing_to_judge(self, request: ModelRequest[Any], answer: ModelResponse[Any]) -> bool:
         """Whether a turn makes no calls, or only readable ones that nobody can have to be asked about.
 
@@ -163,7 +165,13 @@ class Turns(BaseTurns):
             turn = yield from self._judge_late(state, run, message, late, turn)
         if turn is None or turn.settled:
             return None
-        return (yield from self._ask_all(run, turn, message, state, answered, _ask))
+        try:
+            return (yield from self._ask_all(run, turn, message, state, answered, interrupt))
+        except GraphInterrupt as pause:
+            # The tool that the agent runs in, if any, knows of the pause.
+            if (parent := current_run.get()) is not None:
+                parent.note_pause(pause)
+            raise
 
     def ask_and_go_on_steps(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Steps[Any]:
         """Ask about a turn that left the loop, and send its calls to the tools; nothing where the run is at its end."""
@@ -227,13 +235,3 @@ def _with_before(answer: ModelResponse[Any], before: Sequence[BaseMessage]) -> M
     if not before:
         return answer
     return ModelResponse(result=[*before, *answer.result], structured_response=answer.structured_response)
-
-
-def _ask(shown: dict[str, Any]) -> Any:
-    """Show one request and wait for its answer; the tool that the agent runs in, if any, knows of the pause."""
-    try:
-        return interrupt(shown)
-    except GraphInterrupt as pause:
-        if (parent := current_run.get()) is not None:
-            parent.note_pause(pause)
-        raise
