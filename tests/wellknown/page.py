@@ -9,7 +9,7 @@ from toolgate_langchain.catalog.wellknown import WELL_KNOWN_TOOLS, WellKnownTool
 
 PAGE = Path(__file__).parents[2] / "docs" / "well-known-tools.md"
 HEAD = "| tool | tier | why | sends to | remembered at most |\n| --- | --- | --- | --- | --- |\n"
-SENDS = {"none": "nowhere", "configured": "what you configured", "any": "anywhere"}
+SENDS = {"none": "nowhere", "configured": "what you configured", "open": "anywhere", None: "not declared"}
 REMEMBERED = {"tool": "the tool", "arguments": "exact arguments", "never": "nothing"}
 
 
@@ -23,7 +23,7 @@ def row(tool: WellKnownTool) -> str:
         f"{profile.data_class.value} results" if profile.data_class is not None else "",
     ]
     why = "; ".join([profile.reason, *filter(None, marks)])
-    cells = (f"`{tool.name}`", tier, why, SENDS[tool.egress], REMEMBERED[profile.widest_memory])
+    cells = (f"`{tool.name}`", tier, why, SENDS[profile.egress], REMEMBERED[profile.widest_memory])
     return f"| {' | '.join(cells)} |\n"
 
 

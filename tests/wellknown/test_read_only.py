@@ -105,7 +105,7 @@ def test_a_tool_that_leaves_traces_is_not_read_only_and_one_that_leaves_none_is(
     left_traces = bool(traces.changed or traces.connected)
     assert left_traces == known.profile.effective_tier.changes_state, (traces.changed, traces.connected)
     assert bool(heard) == bool(traces.connected)
-    if known.egress == "none":
+    if known.profile.egress == "none":
         assert traces.connected == set()
     if known.profile.tier is Tier.READ_ONLY:
         assert did_something(traces), "the arguments never got as far as the tool's own work"

@@ -185,7 +185,7 @@ def test_shells_are_never_remembered_as_a_tool() -> None:
 
 
 def test_what_can_reach_any_address_is_neither_read_only_nor_remembered_as_a_tool() -> None:
-    far = [tool for tools in WELL_KNOWN_TOOLS.values() for tool in tools if tool.egress == "any"]
+    far = [tool for tools in WELL_KNOWN_TOOLS.values() for tool in tools if tool.profile.egress == "open"]
     assert {"requests_get", "navigate_browser", "fetch", "shell", "execute"} < {tool.name for tool in far}
     assert all(tool.profile.effective_tier.changes_state for tool in far)
     assert all(tool.profile.widest_memory != "tool" for tool in far)

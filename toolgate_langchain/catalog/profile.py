@@ -10,6 +10,7 @@ from langchain_core.tools import BaseTool
 from pydantic import ConfigDict, Strict, field_validator
 from pydantic.dataclasses import dataclass
 
+from toolgate_langchain.catalog.egress import EgressScope
 from toolgate_langchain.errors import CatalogError
 from toolgate_langchain.vocabulary import DataClass, Tier
 
@@ -54,12 +55,23 @@ class ToolProfile:
     data_class: Annotated[DataClass | None, Strict(False)] = None
     """How sensitive the results are; undeclared counts as secret once zones are in use."""
 
+    egress: EgressScope | None = None
+    """How far what a call is given can travel. `None` declares nothing: `EgressPolicy` then denies every
+    address, as for `"none"`, and whoever follows data must count the tool as one that sends it anywhere."""
+
+    endpoints: Annotated[tuple[str, ...], Strict(False)] = ()
+    """The names of the arguments that are addresses, each a URL or a list of URLs; `EgressPolicy` checks them."""
+
     idempotent: bool = False
     """Running the same call twice does no more than running it once, so it may be repeated."""
 
     standing: Literal["never", "arguments", "tool"] | None = None
     """The widest "don't ask again" to offer. `None`: by tier, `"arguments"` for consequential and
     unclassified tools and `"tool"` for the others."""
+
+    ungated_agents: bool = False
+    """The operator accepts that agents which the tool starts are without the gate: whatever they call
+    runs. Without it a tool that is seen to hold such an agent fails the run before the model is called."""
 
     reason: str = ""
     """Why the tool has this tier, in one line."""
@@ -70,6 +82,13 @@ class ToolProfile:
         if not all(groups):
             raise ValueError("a group's name is empty")
         return groups
+
+    @field_validator("endpoints")
+    @classmethod
+    def _named_endpoints(cls, endpoints: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(endpoints):
+            raise ValueError("an endpoint argument's name is empty")
+        return endpoints
 
     @field_validator("input_schema")
     @classmethod
@@ -100,8 +119,10 @@ class ToolProfile:
         return "arguments" if self.effective_tier is Tier.CONSEQUENTIAL else "tool"
 
     def without_tier(self) -> ToolProfile:
-        """The same restrictions with the classification taken away, that of the results too."""
-        return replace(self, tier=None, data_class=None, idempotent=False, standing=None)
+        """The same restrictions with the classification taken away, that of the results too, and what was accepted."""
+        return replace(
+            self, tier=None, data_class=None, egress=None, idempotent=False, standing=None, ungated_agents=False
+        )
 
 
 _T = TypeVar("_T", bound="BaseTool | Callable[..., Any]")
@@ -116,8 +137,11 @@ def tool_profile(
     approval_when: Callable[[Mapping[str, Any]], bool] | None = None,
     input_schema: Mapping[str, Any] | None = None,
     data_class: DataClass | None = None,
+    egress: EgressScope | None = None,
+    endpoints: tuple[str, ...] | list[str] = (),
     idempotent: bool = False,
     standing: Literal["never", "arguments", "tool"] | None = None,
+    ungated_agents: bool = False,
     reason: str = "",
 ) -> Callable[[_T], _T]:
     """Attach a `ToolProfile` to a tool or to the function that becomes one.
@@ -133,8 +157,11 @@ def tool_profile(
         approval_when: A per-call predicate over the effective arguments.
         input_schema: The schema of fields that a person fills in.
         data_class: How sensitive results are.
+        egress: How far what a call is given can travel.
+        endpoints: The arguments that are addresses.
         idempotent: Whether a call may be repeated.
         standing: The widest "don't ask again" to offer.
+        ungated_agents: Whether agents that it starts may be without the gate.
         reason: Why the tool has this tier.
 
     Raises:
@@ -149,8 +176,11 @@ def tool_profile(
         approval_when=approval_when,
         input_schema=input_schema,
         data_class=data_class,
+        egress=egress,
+        endpoints=tuple(endpoints),
         idempotent=idempotent,
         standing=standing,
+        ungated_agents=ungated_agents,
         reason=reason,
     )
 

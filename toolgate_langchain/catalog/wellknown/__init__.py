@@ -2,11 +2,10 @@
 
 from toolgate_langchain.catalog.wellknown.families import WELL_KNOWN_TOOLS, well_known_profiles
 from toolgate_langchain.catalog.wellknown.recognise import recognise, well_known_profile
-from toolgate_langchain.catalog.wellknown.record import Egress, WellKnownTool
+from toolgate_langchain.catalog.wellknown.record import WellKnownTool
 
 __all__ = [
     "WELL_KNOWN_TOOLS",
-    "Egress",
     "WellKnownTool",
     "recognise",
     "well_known_profile",

@@ -52,7 +52,7 @@ _SHELL_TOOLS: Final = (
         "terminal",
         "runs any commands; its process may stay open, so that the same words mean something else later",
         _TOOLS + "shell.tool:ShellTool",
-        egress="any",
+        egress="open",
         standing="never",
     ),
 )
@@ -62,13 +62,20 @@ _REQUESTS_TOOLS: Final = (
         "requests_get",
         "fetches any address, and can carry data away in it",
         _REQUESTS + "RequestsGetTool",
-        egress="any",
+        egress="open",
+        endpoints=("url",),
         standing="arguments",
     ),
-    consequential("requests_post", "sends any data to any address", _REQUESTS + "RequestsPostTool", egress="any"),
-    consequential("requests_patch", "changes what any address names", _REQUESTS + "RequestsPatchTool", egress="any"),
-    consequential("requests_put", "replaces what any address names", _REQUESTS + "RequestsPutTool", egress="any"),
-    consequential("requests_delete", "deletes what any address names", _REQUESTS + "RequestsDeleteTool", egress="any"),
+    consequential("requests_post", "sends any data to any address", _REQUESTS + "RequestsPostTool", egress="open"),
+    consequential("requests_patch", "changes what any address names", _REQUESTS + "RequestsPatchTool", egress="open"),
+    consequential("requests_put", "replaces what any address names", _REQUESTS + "RequestsPutTool", egress="open"),
+    consequential(
+        "requests_delete",
+        "deletes what any address names",
+        _REQUESTS + "RequestsDeleteTool",
+        egress="open",
+        endpoints=("url",),
+    ),
 )
 
 _BROWSER_TOOLS: Final = (
@@ -76,7 +83,8 @@ _BROWSER_TOOLS: Final = (
         "navigate_browser",
         "opens any address with the browser's own logins, and can carry data away in it",
         _BROWSER + "navigate:NavigateTool",
-        egress="any",
+        egress="open",
+        endpoints=("url",),
         standing="arguments",
     ),
     routine(
@@ -89,7 +97,7 @@ _BROWSER_TOOLS: Final = (
         "click_element",
         "presses anything on a page: buy, send, delete",
         _BROWSER + "click:ClickTool",
-        egress="any",
+        egress="open",
     ),
     read_only("current_webpage", "tells the open page's address", _BROWSER + "current_page:CurrentWebPageTool"),
     read_only("extract_text", "reads the open page's text", _BROWSER + "extract_text:ExtractTextTool"),
@@ -106,5 +114,6 @@ TOOLS: Final[tuple[WellKnownTool, ...]] = (
     *_REQUESTS_TOOLS,
     *_BROWSER_TOOLS,
 )
-"""`RequestsGetTool` and `NavigateTool` never get "this tool" remembered: one yes to one address is
+"""Tools that send a body take one text in which the address stands; it is no argument of its own, and none is
+declared for them. `RequestsGetTool` and `NavigateTool` never get "this tool" remembered: one yes to one address is
 no yes to all of them. `sql_db_query` has two classes; the older spelling is a subclass."""

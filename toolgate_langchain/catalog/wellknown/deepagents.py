@@ -51,7 +51,7 @@ TOOLS: Final[tuple[WellKnownTool, ...]] = (
         "execute",
         "runs any command, on this machine where the backend is a local shell",
         *_file_tool("execute"),
-        egress="any",
+        egress="open",
         standing="arguments",
     ),
     consequential(
@@ -59,7 +59,7 @@ TOOLS: Final[tuple[WellKnownTool, ...]] = (
         "starts a subagent, which does whatever its own tools can do",
         _TASK + "task",
         _TASK + "atask",
-        egress="any",
+        egress="open",
     ),
     consequential(
         "start_async_task",

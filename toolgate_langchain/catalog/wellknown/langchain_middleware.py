@@ -18,9 +18,9 @@ TOOLS: Final[tuple[WellKnownTool, ...]] = (
     WellKnownTool(
         name="write_todos",
         code=(_TODO + "_write_todos", _TODO + "_awrite_todos", _TODO + "write_todos"),
-        egress="none",
         profile=ToolProfile(
             tier=Tier.READ_ONLY,
+            egress="none",
             idempotent=True,
             data_class=DataClass.PUBLIC,
             reason="writes only the agent's own to-do list in its own state",
@@ -32,7 +32,7 @@ TOOLS: Final[tuple[WellKnownTool, ...]] = (
         "shell",
         "runs any command in a session that stays open, where one command changes what the next one means",
         _SHELL + "shell_tool",
-        egress="any",
+        egress="open",
         standing="never",
     ),
 )

@@ -54,7 +54,13 @@ _GIT: Final = (
 )
 
 _FETCH: Final = (
-    routine("fetch", "fetches any address, and can carry data away in it", egress="any", standing="arguments"),
+    routine(
+        "fetch",
+        "fetches any address, and can carry data away in it",
+        egress="open",
+        endpoints=("url",),
+        standing="arguments",
+    ),
 )
 
 _MEMORY: Final = (
@@ -101,7 +107,7 @@ _EVERYTHING: Final = (
     routine(
         "gzip-file-as-resource",
         "fetches any address, and can carry data away in it",
-        egress="any",
+        egress="open",
         standing="arguments",
     ),
     routine("toggle-simulated-logging", "switches messages of this session on and off"),
@@ -111,7 +117,7 @@ _EVERYTHING: Final = (
     routine("trigger-elicitation-request-async", "puts a form to the person"),
     routine("trigger-sampling-request", "gives the client's model a text of its own choice"),
     routine("trigger-sampling-request-async", "gives the client's model a text of its own choice"),
-    consequential("trigger-url-elicitation", "sends the person to an address of the model's choice", egress="any"),
+    consequential("trigger-url-elicitation", "sends the person to an address of the model's choice", egress="open"),
 )
 
 SERVERS: Final[Mapping[str, tuple[WellKnownTool, ...]]] = {

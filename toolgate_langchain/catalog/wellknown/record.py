@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from toolgate_langchain.catalog.profile import ToolProfile
-from toolgate_langchain.vocabulary import DataClass, Tier
+from toolgate_langchain.vocabulary import Tier
 
-__all__ = ["Egress", "WellKnownTool", "consequential", "read_only", "routine"]
+if TYPE_CHECKING:
+    from toolgate_langchain.catalog.egress import EgressScope
+    from toolgate_langchain.vocabulary import DataClass
 
-Egress = Literal["none", "configured", "any"]
-"""Where a call can send what it is given: nowhere; only to what the operator configured (a storage
-backend, a database, a model, a server); or wherever its arguments say."""
+__all__ = ["WellKnownTool", "consequential", "read_only", "routine"]
 
 Standing = Literal["never", "arguments", "tool"]
 
@@ -28,9 +28,6 @@ class WellKnownTool:
     """Where its code is, as `module:qualname` of a tool class or of the functions that run. Empty
     for a tool of a remote server, whose code nobody here can see."""
 
-    egress: Egress
-    """How far what the call is given can travel; see `Egress`."""
-
     profile: ToolProfile
     """What the tool is; `ToolProfile.reason` says why it has its tier."""
 
@@ -39,37 +36,52 @@ def read_only(
     name: str,
     reason: str,
     *code: str,
-    egress: Egress = "none",
+    egress: EgressScope = "none",
+    endpoints: tuple[str, ...] = (),
     data_class: DataClass | None = None,
     requires_approval: bool = False,
 ) -> WellKnownTool:
     """A tool that changes nothing, whatever it is given."""
     profile = ToolProfile(
-        tier=Tier.READ_ONLY, reason=reason, data_class=data_class, requires_approval=requires_approval
+        tier=Tier.READ_ONLY,
+        reason=reason,
+        data_class=data_class,
+        egress=egress,
+        endpoints=endpoints,
+        requires_approval=requires_approval,
     )
-    return WellKnownTool(name=name, code=code, egress=egress, profile=profile)
+    return WellKnownTool(name=name, code=code, profile=profile)
 
 
 def routine(
     name: str,
     reason: str,
     *code: str,
-    egress: Egress = "none",
+    egress: EgressScope = "none",
+    endpoints: tuple[str, ...] = (),
     idempotent: bool = False,
     standing: Standing | None = None,
 ) -> WellKnownTool:
     """A tool whose changes are small, or easily taken back."""
-    profile = ToolProfile(tier=Tier.ROUTINE, reason=reason, idempotent=idempotent, standing=standing)
-    return WellKnownTool(name=name, code=code, egress=egress, profile=profile)
+    profile = ToolProfile(
+        tier=Tier.ROUTINE,
+        reason=reason,
+        egress=egress,
+        endpoints=endpoints,
+        idempotent=idempotent,
+        standing=standing,
+    )
+    return WellKnownTool(name=name, code=code, profile=profile)
 
 
 def consequential(
     name: str,
     reason: str,
     *code: str,
-    egress: Egress = "none",
+    egress: EgressScope = "none",
+    endpoints: tuple[str, ...] = (),
     standing: Standing | None = None,
 ) -> WellKnownTool:
     """A tool that can do what cannot be taken back."""
-    profile = ToolProfile(tier=Tier.CONSEQUENTIAL, reason=reason, standing=standing)
-    return WellKnownTool(name=name, code=code, egress=egress, profile=profile)
+    profile = ToolProfile(tier=Tier.CONSEQUENTIAL, reason=reason, egress=egress, endpoints=endpoints, standing=standing)
+    return WellKnownTool(name=name, code=code, profile=profile)
