@@ -201,6 +201,16 @@ class RuleView:
         self._index, self._caller = index, caller
         self._surface, self._agent_path, self._run_id, self._now = surface, agent_path, run_id, now
 
+    @property
+    def index(self) -> RuleIndex:
+        """The rules that it looks among."""
+        return self._index
+
+    @property
+    def now(self) -> datetime:
+        """The time at which it looks."""
+        return self._now
+
     def _reaches(self, rule: StandingRule) -> bool:
         """Whether the rule is meant for this surface, agent, run and caller; a deny holds for all callers."""
         return (

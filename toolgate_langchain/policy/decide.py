@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from toolgate_langchain.canonical import digest
 from toolgate_langchain.catalog.arguments import EffectiveArguments, unchecked_arguments
 from toolgate_langchain.errors import InvalidArgumentsError
-from toolgate_langchain.policy.arguments import ArgumentPolicy, ArgumentView, ask_policy
+from toolgate_langchain.policy.arguments import ArgumentPolicy, ArgumentView, PolicyAnswer, ask_policy
 from toolgate_langchain.policy.decision import Code, Decision, Layer, TraceRow
 from toolgate_langchain.policy.gates import decide_offer
 from toolgate_langchain.vocabulary import Verdict
@@ -85,9 +85,13 @@ def decide(
     rules: RulesInForce,
     memory: RunMemory,
     facts: CallFacts,
+    heard: list[PolicyAnswer] | None = None,
 ) -> Decision:
-    """Decide one call. Stops at the row that decides; the trace holds that row alone."""
-    return _decide(call, context, rulebook, rules, memory, facts, None)
+    """Decide one call. Stops at the row that decides; the trace holds that row alone.
+
+    What each argument policy said that was asked is added to `heard`, where a list is given.
+    """
+    return _decide(call, context, rulebook, rules, memory, facts, None, heard)
 
 
 def explain(
@@ -114,6 +118,7 @@ def _decide(
     memory: RunMemory,
     facts: CallFacts,
     trace: list[TraceRow] | None,
+    heard: list[PolicyAnswer] | None = None,
 ) -> Decision:
     """Ask the rows in order. Rows that let the call pass go into the trace, where there is one."""
     # 0 - switch
@@ -142,6 +147,8 @@ def _decide(
             policy,
             ArgumentView(call.name, arguments.values, entry, context.surface, context.caller),
         )
+        if heard is not None:
+            heard.append(answer)
         if answer.verdict is Verdict.DENY:
             return _denied(
                 Layer.ARGUMENT_POLICIES, Code.ARGUMENT_POLICY, answer.reason, must_ask=must_ask, needs_person=must_ask
