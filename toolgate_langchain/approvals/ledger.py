@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
+from toolgate_langchain.approvals.inbox import Inbox
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
@@ -38,6 +40,10 @@ class AnswerStatus(Enum):
     """A rejection after an approval that was not used yet: the rejection holds."""
     TOO_LATE = "too_late"
     """The approval was used already."""
+    EXPIRED = "expired"
+    """It came when the request's time was over; nothing changed."""
+    NOT_PENDING = "not_pending"
+    """Nobody waits for it: it was never asked, not about this call, or the run went another way. Nothing changed."""
 
 
 class GrantStatus(Enum):
@@ -79,7 +85,7 @@ class PendingRequest:
     expires_at: datetime | None = None
 
 
-class Ledger(Protocol):
+class Ledger(Inbox, Protocol):
     """Everything that must not go back in time with a checkpoint.
 
     Every method but `quiet` may return an awaitable instead of its value.

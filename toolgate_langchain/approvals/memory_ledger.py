@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, PendingRequest, StartStatus
+from toolgate_langchain.approvals.memory_inbox import MemoryInbox
 from toolgate_langchain.policy.context import RunMemory
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class _Grant:
     status: GrantStatus
 
 
-class InMemoryLedger:
+class InMemoryLedger(MemoryInbox):
     """A ledger in this process's memory, and for this process only: it covers one process.
 
     It forgets everything when the process ends: an approval that was given and not yet used is then
@@ -56,6 +57,8 @@ class InMemoryLedger:
         self._stopped = False
         self._runs: dict[str, _Run] = {}
         self._pending: dict[str, PendingRequest] = {}
+        self._asked: dict[str, PendingRequest] = {}
+        self._left: set[str] = set()
         self._answers: dict[str, ApprovalAnswer] = {}
         self._threads: dict[str, str | None] = {}
         self._times: dict[str, datetime | None] = {}
@@ -161,13 +164,14 @@ class InMemoryLedger:
         with self._lock:
             key = request.request_id
             grant = self._grants.get(key)
-            if key in self._answers or (grant is not None and grant.status is GrantStatus.WITHDRAWN):
-                return
-            asked = self._pending.get(key)
+            asked = self._asked.get(key)
             if asked is not None:
-                self._pending[key] = replace(asked, request=request)
-                return
-            self._pending[key] = PendingRequest(request, thread_id, at or datetime.now(UTC), expires_at)
+                asked = replace(asked, request=request)
+            else:
+                asked = PendingRequest(request, thread_id, at or datetime.now(UTC), expires_at)
+            self._asked[key] = asked
+            if key not in self._answers and (grant is None or grant.status is not GrantStatus.WITHDRAWN):
+                self._pending[key] = asked
 
     def pending(self, *, limit: int = 100) -> Sequence[PendingRequest]:
         """See `Ledger.pending`."""

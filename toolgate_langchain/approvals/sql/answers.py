@@ -111,9 +111,10 @@ def answer(
     answered_at: int | None,
     attempt: str,
     at: int,
+    to_carry: bool = False,
 ) -> AnswerStatus:
     """See `Ledger.answer`. `attempt` is the same in all tries of one call of it, and in no other."""
-    status = _answer(connection, request_id, text, given, thread_id, answered_at, attempt)
+    status = _answer(connection, request_id, text, given, thread_id, answered_at, attempt, to_carry=to_carry)
     if status is None:
         row = connection.execute(_LOCKED, {"key": request_id}).one()
         return AnswerStatus.WITHDRAWN if row.taken_back else AnswerStatus.RECORDED
@@ -132,6 +133,8 @@ def _answer(
     thread_id: str | None,
     answered_at: int | None,
     attempt: str,
+    *,
+    to_carry: bool,
 ) -> AnswerStatus | None:
     """What became of an answer; `None` where an earlier try of this very attempt recorded it."""
     if insert_once(
@@ -144,6 +147,7 @@ def _answer(
         thread_id=thread_id,
         answered_at=answered_at,
         taken_back=False,
+        to_carry=to_carry,
         attempt=attempt,
     ):
         connection.execute(_CLOSE, {"key": request_id})

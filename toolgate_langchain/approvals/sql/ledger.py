@@ -12,6 +12,7 @@ from toolgate_langchain.approvals.sql import answers, grants, record, runs
 from toolgate_langchain.approvals.sql import rules as standing
 from toolgate_langchain.approvals.sql.calling import Caller
 from toolgate_langchain.approvals.sql.database import Database
+from toolgate_langchain.approvals.sql.inbox_methods import SqlInbox
 from toolgate_langchain.approvals.sql.tables import micros
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqlLedger:
+class SqlLedger(SqlInbox):
     """A ledger in a database. It outlives the process, and any number of workers may share it.
 
     `SqlLedger("sqlite:///ledger.db")` is a file for the processes of one machine, and

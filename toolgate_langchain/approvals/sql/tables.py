@@ -59,6 +59,8 @@ Index(
     postgresql_where=REQUESTS.c.open == true(),
 )
 
+Index("toolgate_requests_thread", REQUESTS.c.thread_id)
+
 ANSWERS: Final = Table(
     "toolgate_answers",
     METADATA,
@@ -69,9 +71,19 @@ ANSWERS: Final = Table(
     Column("thread_id", Text),
     Column("answered_at", BigInteger),
     Column("taken_back", Boolean, nullable=False, server_default=false()),
+    Column("to_carry", Boolean, nullable=False, server_default=false()),
     _text("attempt"),
 )
-"""The answer that holds for each request. `attempt` tells a repeated write from another person's."""
+"""The answer that holds for each request. `attempt` tells a repeated write from another person's; `to_carry` is on
+while it waits to be carried into its run."""
+
+Index(
+    "toolgate_answers_to_carry",
+    ANSWERS.c.answered_at,
+    ANSWERS.c.request_id,
+    sqlite_where=ANSWERS.c.to_carry == true(),
+    postgresql_where=ANSWERS.c.to_carry == true(),
+)
 
 Index(
     "toolgate_answers_taken_back",

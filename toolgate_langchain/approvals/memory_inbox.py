@@ -1,0 +1,106 @@
+"""The inbox of a ledger in memory."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from toolgate_langchain.approvals.inbox import LeftAnswer
+from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
+from toolgate_langchain.canonical import canonical_json
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Sequence
+
+    from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.ledger import PendingRequest
+
+__all__ = ["MemoryInbox"]
+
+
+class MemoryInbox:
+    """What `InMemoryLedger` keeps of answers that wait to be carried. A part of it, which shares its lock."""
+
+    _lock: threading.RLock
+    _pending: dict[str, PendingRequest]
+    _asked: dict[str, PendingRequest]
+    """Every request, also when it waits no more."""
+    _left: set[str]
+    """Requests whose answer waits to be carried."""
+    _answers: dict[str, ApprovalAnswer]
+    _times: dict[str, datetime | None]
+    _threads: dict[str, str | None]
+    _grants: dict[str, Any]
+
+    def leave_answer(
+        self, request_id: str, answer: ApprovalAnswer, *, digest: str, at: datetime | None = None
+    ) -> AnswerStatus:
+        """See `Inbox.leave_answer`."""
+        now = at or datetime.now(UTC)
+        with self._lock:
+            asked = self._asked.get(request_id)
+            if asked is None or asked.request.digest != digest:
+                return AnswerStatus.NOT_PENDING
+            if request_id not in self._answers:
+                if request_id not in self._pending:
+                    return AnswerStatus.NOT_PENDING
+                if asked.expires_at is not None and now >= asked.expires_at:
+                    return AnswerStatus.EXPIRED
+                self._left.add(request_id)
+            return self.answer(request_id, answer, thread_id=asked.thread_id, at=now)
+
+    def answer(
+        self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None, at: datetime | None = None
+    ) -> AnswerStatus:
+        """See `Ledger.answer`."""
+        raise NotImplementedError
+
+    def withdraw(self, request_ids: Sequence[str]) -> None:
+        """See `Ledger.withdraw`."""
+        raise NotImplementedError
+
+    def left_answers(self, *, limit: int = 100) -> Sequence[LeftAnswer]:
+        """See `Inbox.left_answers`."""
+        with self._lock:
+            left = [self._left_answer(self._asked[key]) for key in self._left]
+        return sorted(left, key=lambda one: (one.answered_at, one.request_id))[:limit]
+
+    def _left_answer(self, asked: PendingRequest) -> LeftAnswer:
+        key = asked.request.request_id
+        grant, at = self._grants.get(key), self._times[key]
+        assert at is not None
+        # A no withdraws the grant itself, and is carried all the same.
+        superseded = grant is not None and grant.status is GrantStatus.WITHDRAWN and self._answers[key].type != "reject"
+        return LeftAnswer(key, asked.thread_id, asked.request.tool_name, self._answers[key], at, superseded)
+
+    def left_answer(self, request_id: str) -> ApprovalAnswer | None:
+        """See `Inbox.left_answer`."""
+        with self._lock:
+            return self._answers[request_id] if request_id in self._left else None
+
+    def carried(self, request_id: str) -> None:
+        """See `Inbox.carried`."""
+        with self._lock:
+            self._left.discard(request_id)
+
+    def send_back(self, request_id: str, answer: ApprovalAnswer) -> None:
+        """See `Inbox.send_back`."""
+        with self._lock:
+            if request_id not in self._left or _text(self._answers[request_id]) != _text(answer):
+                return
+            self._left.discard(request_id)
+            del self._answers[request_id], self._times[request_id], self._threads[request_id]
+            if request_id not in self._grants:
+                self._pending[request_id] = self._asked[request_id]
+
+    def close_thread(self, thread_id: str) -> None:
+        """See `Inbox.close_thread`."""
+        with self._lock:
+            waiting = {*self._pending, *self._left}
+            self.withdraw([key for key in waiting if self._asked[key].thread_id == thread_id])
+
+
+def _text(answer: ApprovalAnswer) -> str:
+    """The answer as text: to Python 1, 1.0 and true are equal."""
+    return canonical_json(answer.to_json())

@@ -1,0 +1,121 @@
+"""Answers that wait to be carried into their runs, in SQL."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from sqlalchemy import BindParameter, and_, bindparam, delete, exists, select, update
+
+from toolgate_langchain.approvals.inbox import LeftAnswer
+from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
+from toolgate_langchain.approvals.sql import answers, grants
+from toolgate_langchain.approvals.sql.tables import ANSWERS, GRANTS, REQUESTS, as_time
+from toolgate_langchain.approvals.sql.writing import note_event
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from toolgate_langchain.approvals.answer import ApprovalAnswer
+
+__all__ = ["carried", "close_thread", "leave_answer", "left_answer", "left_answers", "send_back"]
+
+_KEY: BindParameter[str] = bindparam("key")
+_WITHDRAWN = exists().where(
+    GRANTS.c.request_id == REQUESTS.c.request_id, GRANTS.c.status == GrantStatus.WITHDRAWN.value
+)
+_ASKED = select(REQUESTS).where(REQUESTS.c.request_id == _KEY).with_for_update()
+_HELD = select(ANSWERS.c.type).where(ANSWERS.c.request_id == _KEY)
+_LEFT = (
+    select(
+        ANSWERS.c.request_id,
+        REQUESTS.c.thread_id,
+        REQUESTS.c.shown,
+        ANSWERS.c.answer,
+        ANSWERS.c.answered_at,
+        # A no withdraws the grant itself, and is carried all the same.
+        and_(ANSWERS.c.type != "reject", _WITHDRAWN).label("superseded"),
+    )
+    .join(REQUESTS, REQUESTS.c.request_id == ANSWERS.c.request_id)
+    .where(ANSWERS.c.to_carry)
+    .order_by(ANSWERS.c.answered_at, ANSWERS.c.request_id)
+    .limit(bindparam("limit"))
+)
+_LEFT_TO = select(ANSWERS.c.answer).where(ANSWERS.c.request_id == _KEY, ANSWERS.c.to_carry)
+_CARRIED = update(ANSWERS).where(ANSWERS.c.request_id == _KEY, ANSWERS.c.to_carry).values(to_carry=False)
+_SENT_BACK = delete(ANSWERS).where(
+    ANSWERS.c.request_id == _KEY, ANSWERS.c.to_carry, ANSWERS.c.answer == bindparam("text")
+)
+_OPEN_AGAIN = update(REQUESTS).where(REQUESTS.c.request_id == _KEY, ~_WITHDRAWN).values(open=True)
+_OF_THREAD = select(REQUESTS.c.request_id).where(
+    REQUESTS.c.thread_id == bindparam("thread"),
+    REQUESTS.c.open | exists().where(ANSWERS.c.request_id == REQUESTS.c.request_id, ANSWERS.c.to_carry),
+)
+
+
+def leave_answer(
+    connection: Connection, request_id: str, given: ApprovalAnswer, *, digest: str, answered_at: int, attempt: str
+) -> AnswerStatus:
+    """See `Inbox.leave_answer`. `attempt` is the same in all tries of one call of it, and in no other."""
+    # Locked, so that a run that goes another way is either seen here or sees the answer.
+    asked = connection.execute(_ASKED, {"key": request_id}).one_or_none()
+    if asked is None or json.loads(asked.shown)["toolgate"]["digest"] != digest:
+        return AnswerStatus.NOT_PENDING
+    if connection.execute(_HELD, {"key": request_id}).scalar() is None:
+        if not asked.open:
+            return AnswerStatus.NOT_PENDING
+        if asked.expires_at is not None and answered_at >= asked.expires_at:
+            return AnswerStatus.EXPIRED
+    return answers.answer(
+        connection,
+        request_id,
+        answers.written(given),
+        given,
+        thread_id=asked.thread_id,
+        answered_at=answered_at,
+        attempt=attempt,
+        at=answered_at,
+        to_carry=True,
+    )
+
+
+def left_answers(connection: Connection, *, limit: int) -> Sequence[LeftAnswer]:
+    """See `Inbox.left_answers`."""
+    return [
+        LeftAnswer(
+            row.request_id,
+            row.thread_id,
+            json.loads(row.shown)["action_requests"][0]["name"],
+            answers.read(row.answer),
+            as_time(row.answered_at),
+            bool(row.superseded),
+        )
+        for row in connection.execute(_LEFT, {"limit": limit})
+    ]
+
+
+def left_answer(connection: Connection, request_id: str) -> ApprovalAnswer | None:
+    """See `Inbox.left_answer`."""
+    text = connection.execute(_LEFT_TO, {"key": request_id}).scalar()
+    return None if text is None else answers.read(text)
+
+
+def carried(connection: Connection, request_id: str, *, at: int) -> None:
+    """See `Inbox.carried`."""
+    if connection.execute(_CARRIED, {"key": request_id}).rowcount == 1:
+        note_event(connection, "carried", at, request_id=request_id)
+
+
+def send_back(connection: Connection, request_id: str, given: ApprovalAnswer, *, at: int) -> None:
+    """See `Inbox.send_back`."""
+    if connection.execute(_SENT_BACK, {"key": request_id, "text": answers.written(given)}).rowcount == 1:
+        connection.execute(_OPEN_AGAIN, {"key": request_id})
+        note_event(connection, "sent_back", at, request_id=request_id, answer=given.type, by=given.by)
+
+
+def close_thread(connection: Connection, thread_id: str, *, at: int) -> None:
+    """See `Inbox.close_thread`."""
+    waiting = connection.execute(_OF_THREAD, {"thread": thread_id}).scalars().all()
+    grants.withdraw(connection, waiting, at=at)
