@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.policy.approval_rule import ApprovalRule
     from toolgate_langchain.policy.caller import Caller, RunConfiguration, Skill
     from toolgate_langchain.policy.decision import Decision
+    from toolgate_langchain.policy.egress import EgressPolicy
     from toolgate_langchain.policy.surface import Surface
     from toolgate_langchain.policy.unattended import UnattendedToolFilter
     from toolgate_langchain.ui.console import ConsoleApprover
@@ -44,6 +45,7 @@ __all__ = [
     "DataClass",
     "Decision",
     "Declaration",
+    "EgressPolicy",
     "GatedAgent",
     "InMemoryLedger",
     "Remember",
@@ -80,6 +82,7 @@ _WHERE = {
     "DataClass": "vocabulary",
     "Decision": "policy.decision",
     "Declaration": "catalog.remote",
+    "EgressPolicy": "policy.egress",
     "GatedAgent": "hosts.agent",
     "InMemoryLedger": "approvals.memory_ledger",
     "Remember": "approvals.answer",

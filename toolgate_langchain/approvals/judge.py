@@ -158,7 +158,8 @@ class TurnJudge:
         judged: list[tuple[ToolCall, ProposedCall, CallFacts, Decision]] = []
         asked = 0
         for call in calls:
-            proposed = ProposedCall.of(call["name"], call["args"], find(call["name"]))
+            entry, resolving = find(call["name"]), self.rulebook.resolving
+            proposed = ProposedCall.of(call["name"], call["args"], entry, resolving)
             facts, decision = yield from self._judge_one(call, proposed, about, heuristics=not late)
             if decision.verdict is Verdict.ASK:
                 asked += 1

@@ -273,7 +273,9 @@ class ApprovalQueue:
         call.arguments = changed
         if entry is not None:
             # An edit is a new call: judged from the start. A deny wins; no second question.
-            edited = ProposedCall.of(call.name, changed, entry)
+            edited = ProposedCall.of(call.name, changed, entry, self._judge.rulebook.resolving)
+            if edited.arguments is not None:
+                call.arguments = changed = edited.arguments.values
             view = self._judge.view(RuleIndex(self.new_rules), self._run)
             again = decide(edited, self._run.context, self._judge.rulebook, view, RunMemory(), call.facts)
             if again.verdict is Verdict.DENY:

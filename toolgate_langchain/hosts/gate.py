@@ -274,7 +274,8 @@ class ToolGate:
             )
         else:
             view = rules  # type: ignore[assignment]  # whatever is no list of rules is a RulesInForce
-        proposed = ProposedCall.of(call["name"], call["args"], self.catalog.known(call["name"]))
+        entry, resolving = self.catalog.known(call["name"]), self.rulebook.resolving
+        proposed = ProposedCall.of(call["name"], call["args"], entry, resolving)
         return proposed, context, self.rulebook, view, memory or RunMemory(), facts or CallFacts()
 
     # --- hosts --------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from toolgate_langchain.hosts.telling import refuse, tell
 from toolgate_langchain.policy.context import CallFacts, RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, call_key, decide
 from toolgate_langchain.policy.decision import Code, Decision, Layer
+from toolgate_langchain.policy.resolving import names_elsewhere
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ class LastStep:
                     attempt,
                     Decision(Verdict.DENY, record.code, record.reason, _layer(record.layer)),
                 )
-        proposed = ProposedCall.of(attempt.call["name"], attempt.arguments, attempt.entry)
+        resolving = self._gate.rulebook.resolving
+        proposed = ProposedCall.of(attempt.call["name"], attempt.arguments, attempt.entry, resolving)
         decision = None
         if record is None and proposed.arguments is not None and not request.state.get(RULES):
             decision = self._foregone(attempt)
@@ -141,6 +143,8 @@ class LastStep:
             return denied(Code.CHANGED, "the call is not the one that was judged")
         if record is not None and record.outcome == "":
             return denied(record.code, "it waits for a person and was not asked about")
+        if self._names_elsewhere(attempt):
+            return denied(Code.CHANGED, "what its arguments name is not what they named when it was judged")
         index = yield from self._runs.index(state, run)
         memory: RunMemory = yield lambda: self._gate.ledger.memory(run.id)
         stopped = yield self._gate.ledger.stopped
@@ -165,6 +169,16 @@ class LastStep:
             assert record is not None
             decision = replace(decision, verdict=Verdict.ALLOW, code=record.code, reason=record.reason)
         return self._gate.judge.if_unattended(entry, decision, run)
+
+    def _names_elsewhere(self, attempt: Attempt) -> bool:
+        """Whether the model's words, judged before, name something else by now; only where a policy resolves names."""
+        record, entry, resolving = attempt.record, attempt.entry, self._gate.rulebook.resolving
+        if record is None or entry is None or not resolving:
+            return False
+        # What a person wrote in its place was resolved when it was answered.
+        if record.outcome not in ("approved", "released") or record.input_schema is not None:
+            return False
+        return names_elsewhere(entry, attempt.call["args"], attempt.arguments, resolving)
 
     def _claim(self, attempt: Attempt, proposed: ProposedCall, decision: Decision) -> Steps[Decision]:
         """Use the grant up, by compare-and-set, where the call may not be repeated or was asked about."""

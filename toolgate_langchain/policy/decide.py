@@ -15,10 +15,11 @@ from toolgate_langchain.errors import InvalidArgumentsError
 from toolgate_langchain.policy.arguments import ArgumentPolicy, ArgumentView, PolicyAnswer, ask_policy
 from toolgate_langchain.policy.decision import Code, Decision, Layer, TraceRow
 from toolgate_langchain.policy.gates import decide_offer
+from toolgate_langchain.policy.resolving import ResolvingPolicy, resolved
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from toolgate_langchain.catalog.catalog import ToolCatalog
     from toolgate_langchain.catalog.entry import CatalogEntry
@@ -42,14 +43,23 @@ class ProposedCall:
     fault: str = ""
 
     @classmethod
-    def of(cls, name: str, arguments: Any, entry: CatalogEntry | None) -> ProposedCall:
-        """Validate the model's arguments as the tool will, keeping the fault instead of raising."""
+    def of(
+        cls, name: str, arguments: Any, entry: CatalogEntry | None, resolving: Sequence[ResolvingPolicy] = ()
+    ) -> ProposedCall:
+        """Validate the model's arguments as the tool will, keeping the fault instead of raising.
+
+        Args:
+            name: The tool's name.
+            arguments: The arguments as they were written.
+            entry: The tool, if there is one.
+            resolving: What resolves the names in the arguments (`Rulebook.resolving`).
+        """
         if entry is None:
             return cls(name, None, None)
         try:
             schema = entry.arguments
             effective = unchecked_arguments(arguments) if schema is None else schema.effective(arguments)
-            return cls(name, entry, effective)
+            return cls(name, entry, resolved(entry, effective, resolving) if resolving else effective)
         except InvalidArgumentsError as error:
             return cls(name, entry, None, str(error))
 
@@ -61,6 +71,12 @@ class Rulebook:
     catalog: ToolCatalog
     approval_rule: ApprovalRule
     argument_policies: tuple[ArgumentPolicy, ...] = ()
+
+    @property
+    def resolving(self) -> tuple[ResolvingPolicy, ...]:
+        """Those of the argument policies that resolve what arguments name, in order."""
+        policies: tuple[object, ...] = self.argument_policies
+        return tuple(policy for policy in policies if isinstance(policy, ResolvingPolicy))
 
 
 class _Tool(Protocol):
