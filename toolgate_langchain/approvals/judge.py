@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage, ToolCall
 
 from toolgate_langchain.approvals.described import Describe, described
 from toolgate_langchain.approvals.heuristics import Heuristic, HeuristicContext, ask_heuristics, heuristic_name
+from toolgate_langchain.approvals.recording.recorder import Recorder
 from toolgate_langchain.approvals.request import request_digest
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, ToolIdentity
 from toolgate_langchain.approvals.shown import show_arguments, show_text
@@ -21,6 +22,7 @@ from toolgate_langchain.policy.context import NO_RULES, CallFacts, RulesInForce,
 from toolgate_langchain.policy.decide import ProposedCall, Rulebook, decide
 from toolgate_langchain.policy.decision import Code, Decision, Layer
 from toolgate_langchain.policy.gates import decide_offer
+from toolgate_langchain.policy.sensitive import holds_sensitive
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
@@ -90,6 +92,7 @@ class TurnJudge:
         self.rulebook, self.heuristics, self.ledger = rulebook, heuristics, ledger
         self.max_auto_approvals, self.max_requests = max_auto_approvals, max_requests
         self.clock, self.new_id, self.describe = clock, new_id, describe
+        self.recorder = Recorder(ledger, rulebook)
 
     def view(self, index: RuleIndex, run: Run) -> RulesInForce:
         """The rules that are in force for a run, now."""
@@ -179,6 +182,9 @@ class TurnJudge:
                 record.allowed = self.rulebook.approval_rule.asks.get(record.name)
                 _save_schemas(record, proposed, decision)
             turn.calls.append(record)
+        if self.recorder.on:
+            told = [(proposed, facts, decision) for _, proposed, facts, decision in judged]
+            yield from self.recorder.note_turn(run, turn, about.rules, memory, told)
         auto_approved = any(call.needs_person and call.verdict is Verdict.ALLOW for call in turn.calls)
         if auto_approved and not asked:
             yield lambda: self.ledger.note_auto_approved(run.id, turn_id)
@@ -279,6 +285,7 @@ class TurnJudge:
             same = canonical_json(arguments.values) == canonical_json(call["args"])
             record.arguments = None if same else arguments.values
             record.exact = arguments.exact
+            record.sensitive = holds_sensitive(arguments.values, entry.profile.sensitive)
             if decision.verdict is not Verdict.DENY:
                 record.fingerprint = entry.fingerprint
                 record.digest = call_digest(run, entry, arguments.values, turn_id, call_id)

@@ -78,6 +78,8 @@ class CallRecord:
     shown: str = ""
     """The effective arguments of a call that was asked about, as text, for telling two versions apart."""
     exact: bool = True
+    sensitive: bool = False
+    """Whether they hold something sensitive, which rules out remembering them."""
     digest: str = ""
     """What binds the grant: the digest of the call that may run."""
 

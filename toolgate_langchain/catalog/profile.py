@@ -65,6 +65,10 @@ class ToolProfile:
     idempotent: bool = False
     """Running the same call twice does no more than running it once, so it may be repeated."""
 
+    sensitive: Annotated[frozenset[str], Strict(False)] = frozenset()
+    """Names of arguments, and of fields inside of them, that are sensitive whatever they sound like: they are masked
+    in the record, and exact arguments that hold them are not remembered. Names such as `api_key` are so anyway."""
+
     standing: Literal["never", "arguments", "tool"] | None = None
     """The widest "don't ask again" to offer. `None`: by tier, `"arguments"` for consequential and
     unclassified tools and `"tool"` for the others."""
@@ -140,6 +144,7 @@ def tool_profile(
     egress: EgressScope | None = None,
     endpoints: tuple[str, ...] | list[str] = (),
     idempotent: bool = False,
+    sensitive: frozenset[str] | set[str] = frozenset(),
     standing: Literal["never", "arguments", "tool"] | None = None,
     ungated_agents: bool = False,
     reason: str = "",
@@ -160,6 +165,7 @@ def tool_profile(
         egress: How far what a call is given can travel.
         endpoints: The arguments that are addresses.
         idempotent: Whether a call may be repeated.
+        sensitive: Names of arguments and fields that are masked in the record.
         standing: The widest "don't ask again" to offer.
         ungated_agents: Whether agents that it starts may be without the gate.
         reason: Why the tool has this tier.
@@ -179,6 +185,7 @@ def tool_profile(
         egress=egress,
         endpoints=tuple(endpoints),
         idempotent=idempotent,
+        sensitive=frozenset(sensitive) if isinstance(sensitive, set) else sensitive,
         standing=standing,
         ungated_agents=ungated_agents,
         reason=reason,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, delete, or_, select, update
 
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
+from toolgate_langchain.approvals.sql.noting import note_entry
 from toolgate_langchain.approvals.sql.tables import ANSWERS, CLAIMS, GRANTS, REQUESTS
 from toolgate_langchain.approvals.sql.writing import insert_once, note_event
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import Connection
+
+    from toolgate_langchain.approvals.recording.entries import Entry
 
 __all__ = ["claim", "end", "grant", "release", "start", "status", "withdraw"]
 
@@ -61,12 +64,22 @@ def grant(connection: Connection, request_id: str, digest: str, *, at: int) -> N
 
 
 def start(
-    connection: Connection, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool, attempt: str, at: int
+    connection: Connection,
+    request_id: str,
+    digest: str,
+    *,
+    needs_grant: bool,
+    repeatable: bool,
+    attempt: str,
+    at: int,
+    entry: Entry | None = None,
 ) -> StartStatus:
-    """See `Ledger.start`. `attempt` is the same in all tries of one call of it, and in no other."""
+    """See `RecordLedger.start`. `attempt` is the same in all tries of one call of it, and in no other."""
     outcome = _start(connection, request_id, digest, needs_grant=needs_grant, repeatable=repeatable, attempt=attempt)
     if outcome is None:
         return StartStatus.STARTED
+    if entry is not None and outcome is StartStatus.STARTED:
+        note_entry(connection, entry, at)
     note_event(connection, f"start_{outcome.value}", at, request_id=request_id, digest=digest)
     return outcome
 
@@ -113,10 +126,14 @@ def _move(connection: Connection, request_id: str, was: GrantStatus, becomes: Gr
     return connection.execute(_MOVE, values).rowcount == 1
 
 
-def end(connection: Connection, request_id: str, status: GrantStatus, *, at: int) -> None:
-    """See `Ledger.end`."""
+def end(
+    connection: Connection, request_id: str, status: GrantStatus, *, at: int, entry: Entry | None = None
+) -> None:
+    """See `RecordLedger.end`."""
     if _move(connection, request_id, GrantStatus.STARTED, status):
         note_event(connection, f"call_{status.value}", at, request_id=request_id)
+        if entry is not None:
+            note_entry(connection, entry, at)
 
 
 def status(connection: Connection, request_id: str) -> GrantStatus | None:

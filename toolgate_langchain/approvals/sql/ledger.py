@@ -13,6 +13,7 @@ from toolgate_langchain.approvals.sql import rules as standing
 from toolgate_langchain.approvals.sql.calling import Caller
 from toolgate_langchain.approvals.sql.database import Database
 from toolgate_langchain.approvals.sql.inbox_methods import SqlInbox
+from toolgate_langchain.approvals.sql.noting import RecordInSql
 from toolgate_langchain.approvals.sql.tables import micros
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, Maybe, PendingRequest, StartStatus
+    from toolgate_langchain.approvals.recording.entries import Entry
     from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.rules import StandingRule
     from toolgate_langchain.approvals.sql.record import LedgerEvent
@@ -41,7 +43,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqlLedger(SqlInbox):
+class SqlLedger(SqlInbox, RecordInSql):
     """A ledger in a database. It outlives the process, and any number of workers may share it.
 
     `SqlLedger("sqlite:///ledger.db")` is a file for the processes of one machine, and
@@ -122,16 +124,26 @@ class SqlLedger(SqlInbox):
         return False
 
     def events(
-        self, *, request_id: str | None = None, after: int = 0, limit: int = 1_000
+        self,
+        *,
+        request_id: str | None = None,
+        thread_id: str | None = None,
+        since: datetime | None = None,
+        after: int = 0,
+        limit: int = 1_000,
     ) -> Maybe[Sequence[LedgerEvent]]:
         """What happened in this ledger, in order.
 
         Args:
             request_id: Only what happened to one request.
+            thread_id: Only what happened on one thread.
+            since: Only what happened at this time or later.
             after: Only what comes after this place in the record.
             limit: At most so many.
         """
-        return self._read(record.events, request_id=request_id, after=after, limit=limit)
+        only = {"request_id": request_id, "thread_id": thread_id}
+        at = None if since is None else micros(since)
+        return self._read(record.events, only=only, since=at, after=after, limit=limit)
 
     # --- the memory of a run ------------------------------------------------------------------
 
@@ -240,8 +252,10 @@ class SqlLedger(SqlInbox):
         """See `Ledger.grant`."""
         return self._write(grants.grant, request_id, digest, at=self._micros())
 
-    def start(self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool) -> Maybe[StartStatus]:
-        """See `Ledger.start`."""
+    def start(
+        self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool, entry: Entry | None = None
+    ) -> Maybe[StartStatus]:
+        """See `RecordLedger.start`."""
         return self._write(
             grants.start,
             request_id,
@@ -250,11 +264,12 @@ class SqlLedger(SqlInbox):
             repeatable=repeatable,
             attempt=uuid4().hex,
             at=self._micros(),
+            entry=entry,
         )
 
-    def end(self, request_id: str, status: GrantStatus) -> Maybe[None]:
-        """See `Ledger.end`."""
-        return self._write(grants.end, request_id, status, at=self._micros())
+    def end(self, request_id: str, status: GrantStatus, *, entry: Entry | None = None) -> Maybe[None]:
+        """See `RecordLedger.end`."""
+        return self._write(grants.end, request_id, status, at=self._micros(), entry=entry)
 
     def status(self, request_id: str) -> Maybe[GrantStatus | None]:
         """See `Ledger.status`."""

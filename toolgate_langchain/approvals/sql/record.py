@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, or_, select
 
 from toolgate_langchain.approvals.sql.tables import EVENTS, SWITCH, as_time
 from toolgate_langchain.approvals.sql.writing import insert_or_replace, note_event
@@ -24,7 +24,11 @@ _ALL: Final = "all"
 
 _STOPPED = select(SWITCH.c.stopped).where(SWITCH.c.name == _ALL)
 _EVENTS = select(EVENTS).where(EVENTS.c.id > bindparam("after")).order_by(EVENTS.c.id).limit(bindparam("limit"))
-_OF_REQUEST = _EVENTS.where(EVENTS.c.request_id == bindparam("about"))
+_THE_REQUEST = EVENTS.c.request_id == bindparam("request_id")
+_OF_REQUEST = _EVENTS.where(_THE_REQUEST)
+_SAME_THREAD = EVENTS.c.thread_id == bindparam("thread_id")
+_THE_THREAD = or_(_SAME_THREAD, EVENTS.c.request_id.in_(select(EVENTS.c.request_id).where(_SAME_THREAD)))
+_SINCE = EVENTS.c.at >= bindparam("since")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class LedgerEvent:
     request_id: str | None
     thread_id: str | None
     detail: Mapping[str, Any]
-    """What else is known of it, in plain JSON; never the arguments of a call."""
+    """What else is known of it, in plain JSON. Arguments of a call are there with sensitive values masked."""
 
 
 def stopped(connection: Connection) -> bool:
@@ -54,14 +58,17 @@ def throw(connection: Connection, *, stop: bool, at: int) -> None:
     note_event(connection, "stopped" if stop else "resumed", at)
 
 
-def events(connection: Connection, *, request_id: str | None, after: int, limit: int) -> Sequence[LedgerEvent]:
-    """Events after a place in the record, in order."""
-    values: dict[str, Any] = {"after": after, "limit": limit}
-    found = (
-        connection.execute(_EVENTS, values)
-        if request_id is None
-        else connection.execute(_OF_REQUEST, {**values, "about": request_id})
-    )
+def events(
+    connection: Connection, *, only: Mapping[str, str | None], since: int | None, after: int, limit: int
+) -> Sequence[LedgerEvent]:
+    """Events after a place in the record, in order; see `SqlLedger.events`."""
+    given: dict[str, Any] = {"since": since, **only}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    statement = _EVENTS
+    for name, condition in (("request_id", _THE_REQUEST), ("thread_id", _THE_THREAD), ("since", _SINCE)):
+        if name in wanted:
+            statement = statement.where(condition)
+    found = connection.execute(statement, {"after": after, "limit": limit, **wanted})
     return [
         LedgerEvent(row.id, as_time(row.at), row.kind, row.request_id, row.thread_id, json.loads(row.detail))
         for row in found

@@ -159,6 +159,13 @@ EVENTS: Final = Table(
 """What happened, in order. Rows are only ever added."""
 
 Index("toolgate_events_request", EVENTS.c.request_id)
+# Most of what happens names its request alone; the thread is known from where it was asked or decided.
+Index(
+    "toolgate_events_thread",
+    EVENTS.c.thread_id,
+    sqlite_where=EVENTS.c.thread_id.is_not(None),
+    postgresql_where=EVENTS.c.thread_id.is_not(None),
+)
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
