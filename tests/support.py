@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
@@ -25,6 +25,7 @@ from toolgate_langchain.hosts.driving import pending_requests
 from toolgate_langchain.hosts.run_state import RULES, read_rules
 from toolgate_langchain.testing import ScriptedModel
 
+T = TypeVar("T")
 Turn = AIMessage | Callable[[list[BaseMessage]], AIMessage]
 
 
@@ -95,6 +96,21 @@ class Clock:
         self.now += timedelta(**by)
 
 
+def waited_for(awaitable: Awaitable[T]) -> T:
+    """Run something asynchronous to its end, in a loop of its own.
+
+    `asyncio.run` has the main task written out with its result when it puts the handler of Ctrl-C back, and a
+    conversation's whole state takes a while to write out; so the task has none.
+    """
+    results: list[T] = []
+
+    async def noting() -> None:
+        results.append(await awaitable)
+
+    asyncio.run(noting())
+    return results[0]
+
+
 @dataclass
 class Chat:
     """An agent on one thread, driven answer by answer."""
@@ -129,7 +145,7 @@ class Chat:
         """Give the agent an input, synchronously or not."""
         result: dict[str, Any]
         if self.asynchronous:
-            result = asyncio.run(self.agent.ainvoke(value, self.config))
+            result = waited_for(self.agent.ainvoke(value, self.config))
         else:
             result = self.agent.invoke(value, self.config)
         return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
-from tests.support import Recorder, ScriptedModel, Turn
+from tests.support import Recorder, ScriptedModel, Turn, waited_for
 from toolgate_langchain import ApprovalRequest, ApprovalSession, GatedAgent, Tier, ToolGate, ToolProfile
 
 READ = ToolProfile(tier=Tier.READ_ONLY)
@@ -47,7 +46,7 @@ class Talk:
     def give(self, given: Any) -> Talk:
         """Give the agent an input."""
         if self.asynchronous:
-            self.output = asyncio.run(self.agent.ainvoke(given, self.config))
+            self.output = waited_for(self.agent.ainvoke(given, self.config))
         else:
             self.output = self.agent.invoke(given, self.config)
         return self

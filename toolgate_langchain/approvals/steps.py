@@ -59,21 +59,24 @@ async def arun_steps(flow: Steps[_T]) -> _T:
 
 def _wait_for(awaitable: Awaitable[_T]) -> _T:
     """Finish an awaitable from synchronous code, also where a loop runs in this thread already."""
+    outcome: list[_T] = []
 
-    async def finish() -> _T:
-        return await awaitable
+    async def finish() -> None:
+        # Not the task's own result: where `asyncio.run` puts Python's handler of Ctrl-C back, the task is written out
+        # with its result, which takes longer than all the rest where that is the state of a conversation.
+        outcome.append(await awaitable)
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(finish())
-    outcome: list[_T] = []
+        asyncio.run(finish())
+        return outcome[0]
     failure: list[BaseException] = []
     context = contextvars.copy_context()
 
     def work() -> None:
         try:
-            outcome.append(context.run(asyncio.run, finish()))
+            context.run(asyncio.run, finish())
         except BaseException as error:
             failure.append(error)
 

@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.load.serializable import SerializedNotImplemented
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field, PrivateAttr
@@ -44,6 +45,10 @@ class ScriptedModel(BaseChatModel):
     def offered(self) -> list[list[str]]:
         """The names of the tools that were bound, for each time that tools were."""
         return self._offered
+
+    def to_json(self) -> SerializedNotImplemented:
+        """What tracers are told of the model: its name; to write out its script takes longer than to say it."""
+        return SerializedNotImplemented(lc=1, type="not_implemented", id=self.lc_id(), name=self.get_name(), repr=None)
 
     def bind_tools(self, tools: Sequence[Any], **_: Any) -> Any:
         """Note the names of the tools; the script stays what it is."""

@@ -1,0 +1,21 @@
+"""The garbage collector looks at what tests make, and at nothing that was loaded before them."""
+
+import gc
+from collections.abc import Generator
+
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Load the tests without looking for garbage, and never look again through what was loaded with them.
+
+    What the libraries and the tests are made of lives as long as the process. To go through it again and again
+    took a third of the time to collect the tests, and a tenth of the time to run them.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
