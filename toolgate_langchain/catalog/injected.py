@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from types import UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from types import FunctionType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId
 from pydantic import AliasChoices, AliasPath, BaseModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["injected_names", "names_for_langgraph"]
 
@@ -62,17 +66,31 @@ def _is_for_langgraph(hint: Any) -> bool:
 def _overwritten(tool: BaseTool) -> set[str]:
     """Parameters that LangChain sets itself: a model's value would be shown, and would not be what runs."""
     names = {"self"}
-    for function in (tool._run, getattr(tool, "func", None), getattr(tool, "coroutine", None)):
-        if function is None:
-            continue
-        parameters = inspect.signature(function).parameters
-        names |= {name for name in ("run_manager", "callbacks") if name in parameters}
-        try:
-            hints = get_type_hints(function)
-        except Exception:  # as above; the usual name is the best guess
-            hints = {"config": RunnableConfig} if "config" in parameters else {}
-        names |= {name for name, hint in hints.items() if hint is RunnableConfig}
-    return names
+    for function in (getattr(tool, "func", None), getattr(tool, "coroutine", None)):
+        if function is not None:
+            names |= _set_by_langchain(function)
+    run = getattr(tool._run, "__func__", None)
+    if not isinstance(run, FunctionType):
+        return names | _set_by_langchain(tool._run)
+    found = _set_in_run.get(run)
+    if found is None:
+        found = _set_in_run[run] = _set_by_langchain(run)
+    return names | found
+
+
+_set_in_run: Final[WeakKeyDictionary[FunctionType, frozenset[str]]] = WeakKeyDictionary()
+"""What LangChain sets in the `_run` of a class of tools: most tools share one, and it takes long to read."""
+
+
+def _set_by_langchain(function: Callable[..., Any]) -> frozenset[str]:
+    """The parameters of one function that LangChain sets itself."""
+    parameters = inspect.signature(function).parameters
+    names = {name for name in ("run_manager", "callbacks") if name in parameters}
+    try:
+        hints = get_type_hints(function)
+    except Exception:  # as above; the usual name is the best guess
+        hints = {"config": RunnableConfig} if "config" in parameters else {}
+    return frozenset(names | {name for name, hint in hints.items() if hint is RunnableConfig})
 
 
 def _aliases(schema: Any, names: set[str]) -> set[str]:
