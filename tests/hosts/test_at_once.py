@@ -246,13 +246,13 @@ class StoppedAndSays(InMemoryLedger):
 
     def __init__(self, said: Any) -> None:
         super().__init__()
-        self.said = said
+        self._whether = said
         self.stop()
 
-    def quiet(self, run_id: str, thread_id: str | None) -> Any:
-        if isinstance(self.said, Exception):
-            raise self.said
-        return self.said
+    def quiet(self, run_id: str, thread_id: str | None, caller_id: str | None = None) -> Any:
+        if isinstance(self._whether, Exception):
+            raise self._whether
+        return self._whether
 
 
 class TestOtherLedgers:

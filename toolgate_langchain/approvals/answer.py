@@ -27,7 +27,8 @@ class Remember:
 
     Args:
         what: `"arguments"` for exactly this call, `"tool"` for any call of the tool.
-        scope: `"thread"` for this conversation, `"run"` until the agent ends.
+        scope: `"thread"` for this conversation, `"run"` until the agent ends, `"user"` for all conversations
+            of the user for whom the run runs.
         expires_in: Seconds after which the rule runs out; `None` for never.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolgate_langchain.approvals.request import ApprovalRequest, MemoryOffer
 from toolgate_langchain.approvals.shown import show_text
@@ -10,7 +10,7 @@ from toolgate_langchain.canonical import canonical_json
 from toolgate_langchain.policy.decision import Code
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from toolgate_langchain.approvals.turn import CallRecord, Run
     from toolgate_langchain.policy.approval_rule import AnswerType
@@ -68,24 +68,43 @@ def _offers(call: CallRecord, arguments: Mapping[str, Any], run: Run) -> tuple[M
     if call.memory == "never" or call.warnings or call.must_ask:
         return ()
     name = show_text(call.name).text
-    offers = []
-    if call.exact and not call.sensitive:
-        exactly = show_text(canonical_json(arguments)).text
-        offers = [
-            MemoryOffer(
-                "arguments",
-                "thread",
-                f"Always allow {name} with exactly {exactly} in this conversation",
-            ),
-            MemoryOffer("arguments", "run", f"Allow {name} with exactly {exactly} until this run ends"),
-        ]
+    offers: list[MemoryOffer] = []
+    if call.exact:
+        offers += _each_scope(
+            call, run, "arguments", f"{name} with exactly {show_text(canonical_json(arguments)).text}"
+        )
     if call.memory == "tool":
-        offers += [
-            MemoryOffer("tool", "thread", f"Always allow {name} with any arguments in this conversation"),
-            MemoryOffer("tool", "run", f"Allow {name} with any arguments until this run ends"),
-        ]
-    # Where no thread has a name, nothing outlives the run.
-    return tuple(offer for offer in offers if offer.scope == "run" or run.thread_id is not None)
+        offers += _each_scope(call, run, "tool", f"{name} with any arguments")
+    return tuple(offers)
+
+
+def _each_scope(call: CallRecord, run: Run, what: Literal["arguments", "tool"], calls: str) -> Iterator[MemoryOffer]:
+    """One memory, for as far as it can reach.
+
+    Args:
+        call: The saved call.
+        run: The run.
+        what: What would be remembered.
+        calls: The calls that it would cover, in words.
+    """
+    # Where no thread has a name, nothing but what the ledger keeps of a user outlives the run.
+    if run.thread_id is not None:
+        yield MemoryOffer(what, "thread", f"Always allow {calls} in this conversation")
+    yield MemoryOffer(what, "run", f"Allow {calls} until this run ends")
+    caller = run.context.caller_id
+    if caller is not None and call.exact:
+        yield MemoryOffer(what, "user", f"Always allow {calls} {_everywhere(call, run, caller)}")
+
+
+def _everywhere(call: CallRecord, run: Run, caller: str) -> str:
+    """On which conversations a rule of scope `user` holds, and until when."""
+    surface, whose = show_text(run.context.surface.name).text, show_text(caller).text
+    path = " > ".join(show_text(name).text for name in run.agent_path)
+    agent = f", by the agent {path}" if path else ""
+    return (
+        f"in every conversation of {whose} on the surface {surface}{agent}, until the rule is revoked or the tool "
+        f"({show_text(call.origin).text}) changes"
+    )
 
 
 def _hint(call: CallRecord) -> str:

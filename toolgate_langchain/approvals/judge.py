@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.ledger import Ledger
     from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.approvals.rule_ledger import Said
 
 __all__ = [
     "DEFAULT_MAX_AUTO_APPROVALS",
@@ -125,6 +126,7 @@ class TurnJudge:
         """Judge all calls of a turn, each once.
 
         Args:
+        said: Said | None = None,
             run: The run.
             message_id: The id of the message that makes the calls.
             calls: The calls, with ids that are unique within the turn.
@@ -142,18 +144,21 @@ class TurnJudge:
         Returns:
             What to save; `None` where no call needed a person and none has a predicate, so that the
             same judgement can be made again where the call runs.
+            said: What the ledger said where the rules were looked up; looked up here where it was not.
 
         Raises:
             HeuristicError: If a heuristic raises; nothing of the turn is saved then.
         """
         derived = derived or late
-        memory = yield lambda: self.ledger.memory(run.id)
-        stopped = yield self.ledger.stopped
+        if said is None:
+            said = yield lambda: self.ledger.said(run.id, run.thread_id, run.context.caller_id)
+        assert said is not None
+        memory = said.memory
         about = _Judging(
             run=run,
             rules=self.view(index, run),
             memory=memory,
-            stopped=stopped is not False,
+            stopped=said.stopped is not False,
             at_cap=memory.auto_approved_turns >= self.max_auto_approvals,
             messages=messages,
             state=state or {},

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from toolgate_langchain.approvals.inbox import Inbox
+from toolgate_langchain.approvals.rule_ledger import RuleLedger, Said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +20,9 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.request import ApprovalRequest
-    from toolgate_langchain.approvals.rules import StandingRule
     from toolgate_langchain.policy.context import RunMemory
 
-__all__ = ["AnswerStatus", "GrantStatus", "Ledger", "PendingRequest", "StartStatus"]
+__all__ = ["AnswerStatus", "GrantStatus", "Ledger", "PendingRequest", "Said", "StartStatus"]
 
 _T = TypeVar("_T")
 
@@ -85,7 +85,7 @@ class PendingRequest:
     expires_at: datetime | None = None
 
 
-class Ledger(Inbox, Protocol):
+class Ledger(RuleLedger, Inbox, Protocol):
     """Everything that must not go back in time with a checkpoint.
 
     Every method but `quiet` may return an awaitable instead of its value.
@@ -95,13 +95,13 @@ class Ledger(Inbox, Protocol):
         """Whether the switch that stops all releases is on."""
         ...
 
-    def quiet(self, run_id: str, thread_id: str | None) -> bool:
+    def quiet(self, run_id: str, thread_id: str | None, caller_id: str | None = None) -> bool:
         """Whether nothing was ever said that could hold a call of this run back.
 
-        Releases are not stopped, nothing is remembered of the run, and no rule of the thread is
-        kept here. One look in place of four, for the many calls that nobody is asked about. It must
-        answer at once: a ledger that would have to look elsewhere says `False`, and is then asked
-        for each of the four.
+        Releases are not stopped, nothing is remembered of the run, no rule of the thread is kept here,
+        and the caller forbade nothing in all conversations. For the many calls that nobody is asked
+        about. It must answer at once: a ledger that would have to look elsewhere says `False`, and is
+        then asked what was `said`.
         """
         ...
 
@@ -219,20 +219,4 @@ class Ledger(Inbox, Protocol):
 
     def withdraw(self, request_ids: Sequence[str]) -> Maybe[None]:
         """Take back grants that were not used; a call that paused inside is not entered again."""
-        ...
-
-    def taken_back(self, thread_id: str) -> Maybe[frozenset[str]]:
-        """Requests of a thread whose approval was taken back; what they made a state remember is void."""
-        ...
-
-    def thread_rules(self, thread_id: str) -> Maybe[Sequence[StandingRule]]:
-        """Rules of a thread beyond those that its state holds."""
-        ...
-
-    def add_thread_rule(self, thread_id: str, rule: StandingRule) -> Maybe[None]:
-        """Keep a rule of a thread that its state does not hold, or does not hold yet."""
-        ...
-
-    def drop_thread_rules(self, thread_id: str, rules: Sequence[StandingRule]) -> Maybe[None]:
-        """Forget rules that the state holds by now, or whose approval was taken back."""
         ...

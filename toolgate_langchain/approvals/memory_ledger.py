@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, PendingRequest, StartStatus
 from toolgate_langchain.approvals.memory_inbox import MemoryInbox
+from toolgate_langchain.approvals.memory_rules import RulesInMemory
 from toolgate_langchain.policy.context import RunMemory
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.request import ApprovalRequest
-    from toolgate_langchain.approvals.rules import StandingRule
 
 __all__ = ["InMemoryLedger"]
 
@@ -43,7 +42,7 @@ class _Grant:
     status: GrantStatus
 
 
-class InMemoryLedger(MemoryInbox):
+class InMemoryLedger(RulesInMemory, MemoryInbox):
     """A ledger in this process's memory, and for this process only: it covers one process.
 
     It forgets everything when the process ends: an approval that was given and not yet used is then
@@ -53,19 +52,15 @@ class InMemoryLedger(MemoryInbox):
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        super().__init__()
         self._stopped = False
         self._runs: dict[str, _Run] = {}
         self._pending: dict[str, PendingRequest] = {}
         self._asked: dict[str, PendingRequest] = {}
         self._left: set[str] = set()
-        self._answers: dict[str, ApprovalAnswer] = {}
-        self._threads: dict[str, str | None] = {}
         self._times: dict[str, datetime | None] = {}
         self._grants: dict[str, _Grant] = {}
         self._claims: set[str] = set()
-        self._taken_back: dict[str, frozenset[str]] = {}
-        self._rules: dict[str, list[StandingRule]] = {}
 
     # --- the switch ---------------------------------------------------------------------------
 
@@ -81,11 +76,9 @@ class InMemoryLedger(MemoryInbox):
         """See `Ledger.stopped`."""
         return self._stopped
 
-    def quiet(self, run_id: str, thread_id: str | None) -> bool:
+    def quiet(self, run_id: str, thread_id: str | None, caller_id: str | None = None) -> bool:
         """See `Ledger.quiet`."""
-        if self._stopped or run_id in self._runs:
-            return False
-        return thread_id is None or not self._rules.get(thread_id)
+        return not (self._stopped or run_id in self._runs or self._rules_hold_back(thread_id, caller_id))
 
     # --- the memory of a run ------------------------------------------------------------------
 
@@ -204,8 +197,7 @@ class InMemoryLedger(MemoryInbox):
             thread_of = self._threads.get(request_id)
             if thread_of is not None:
                 self._taken_back[thread_of] = self._taken_back.get(thread_of, frozenset()) | {request_id}
-            for thread, rules in self._rules.items():
-                self._rules[thread] = [rule for rule in rules if rule.request_id != request_id]
+            self._forget_rules(request_id)
             return AnswerStatus.WITHDRAWN
 
     def answered_at(self, request_id: str) -> datetime | None:
@@ -290,28 +282,6 @@ class InMemoryLedger(MemoryInbox):
                 elif grant.status is GrantStatus.PAUSED:
                     # It started and will not go on; a replay must not enter it again.
                     grant.status = GrantStatus.FAILED
-
-    # --- rules that are not in a state ---------------------------------------------------
-
-    def taken_back(self, thread_id: str) -> frozenset[str]:
-        """See `Ledger.taken_back`."""
-        return self._taken_back.get(thread_id, frozenset())
-
-    def thread_rules(self, thread_id: str) -> Sequence[StandingRule]:
-        """See `Ledger.thread_rules`."""
-        return self._rules.get(thread_id, ())
-
-    def add_thread_rule(self, thread_id: str, rule: StandingRule) -> None:
-        """See `Ledger.add_thread_rule`."""
-        with self._lock:
-            kept = [other for other in self._rules.get(thread_id, ()) if other.identity != rule.identity]
-            self._rules[thread_id] = [*kept, rule]
-
-    def drop_thread_rules(self, thread_id: str, rules: Sequence[StandingRule]) -> None:
-        """See `Ledger.drop_thread_rules`."""
-        gone = {rule.identity for rule in rules}
-        with self._lock:
-            self._rules[thread_id] = [rule for rule in self._rules.get(thread_id, ()) if rule.identity not in gone]
 
 
 _NOTHING = RunMemory()

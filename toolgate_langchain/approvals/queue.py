@@ -296,6 +296,8 @@ class ApprovalQueue:
         assert wanted is not None
         answered_at: datetime | None = yield lambda: self._judge.ledger.answered_at(call.request_id)
         # A replay takes the same answer in again; what it remembers still counts from when it was given.
+            if self._run.context.caller_id is not None:
+                offered |= {("arguments", "user"), ("tool", "user")}
         now = answered_at or self._judge.clock()
         # Always from the recorded call, whatever else the answer carried.
         rule = StandingRule(
@@ -316,7 +318,11 @@ class ApprovalQueue:
             expires_at=None if wanted.expires_in is None else now + timedelta(seconds=wanted.expires_in),
         )
         self.new_rules.append(rule)
-        if on_record and self._run.thread_id is not None:
+        if not on_record:
+            return
+        if rule.scope == "user":
+            yield lambda: self._judge.ledger.add_user_rule(rule)
+        elif self._run.thread_id is not None:
             # The state gets it when the turn is settled; if the turn never is, it must not be lost.
             yield lambda: self._judge.ledger.add_thread_rule(str(self._run.thread_id), rule)
 

@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol
 
-from pydantic import AliasGenerator, ConfigDict, Strict, TypeAdapter
+from pydantic import AliasGenerator, ConfigDict, Strict, TypeAdapter, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic.dataclasses import dataclass
 
@@ -17,13 +17,15 @@ from toolgate_langchain.vocabulary import Tier
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["MAX_RULES_IN_STATE", "RuleIndex", "RuleView", "Scope", "StandingRule", "ToolIdentity"]
+__all__ = ["MAX_RULES_IN_STATE", "RuleIndex", "RuleView", "Scope", "StandingRule", "ToolIdentity", "which_stays"]
 
 MAX_RULES_IN_STATE: Final = 200
 """Rules of one thread kept in the agent's state; further ones go to the ledger, because some
 checkpointers write every channel again with every step."""
 
-Scope = Literal["run", "thread"]
+Scope = Literal["run", "thread", "user"]
+"""How far a rule reaches: to the end of the run, to the end of the conversation, or to all conversations of the user
+for whom the run ran that it was made in."""
 
 
 class ToolIdentity(Protocol):
@@ -63,6 +65,10 @@ class StandingRule:
     """One remembered allow or deny. Its JSON form is `{"toolName", "arguments", ...}`.
 
     Made only from a person's answer to a recorded request, and from the recorded call.
+
+    Raises:
+        pydantic.ValidationError: (a `ValueError`) for a rule of scope `user` that does not say whose it is and which
+            answer made it.
     """
 
     tool_name: str
@@ -90,15 +96,22 @@ class StandingRule:
     """The run that a rule of scope `run` is bound to."""
 
     caller: str | None = None
-    """For whom the run ran that the rule was made in. An allow is not lent to anybody else."""
+    """For whom the run ran that the rule was made in. An allow is not lent to anybody else, and a rule of scope `user`
+    is this user's, whatever its effect."""
 
     request_id: str | None = None
-    """The request whose answer made the rule."""
+    """The request whose answer made the rule. It is revoked by this id."""
 
     created_by: str | None = None
     created_at: Annotated[datetime, Strict(False)]
     expires_at: Annotated[datetime | None, Strict(False)] = None
     """From this moment on the rule does not match."""
+
+    @model_validator(mode="after")
+    def _somebodys(self) -> StandingRule:
+        if self.scope == "user" and (self.caller is None or self.request_id is None):
+            raise ValueError('a rule of scope "user" needs the caller whose it is and the request whose answer made it')
+        return self
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form, with names in camel case."""
@@ -124,6 +137,11 @@ class StandingRule:
         return self.fingerprint == entry.fingerprint and self.tier is entry.tier
 
     @property
+    def answered_with(self) -> Literal["approve", "reject"]:
+        """The answer that makes such a rule."""
+        return "approve" if self.effect == "allow" else "reject"
+
+    @property
     def identity(self) -> tuple[object, ...]:
         """What makes two rules the same rule."""
         exact = None if self.arguments is None else canonical_json(self.arguments)
@@ -142,32 +160,46 @@ class RuleIndex:
     Args:
         rules: The rules. Of two with the same identity the later one stays, but a deny never ends
             sooner because it was said again.
+        beside: Further rules, laid out already.
     """
 
-    def __init__(self, rules: Iterable[StandingRule] = ()) -> None:
+    def __init__(self, rules: Iterable[StandingRule] = (), *, beside: RuleIndex | None = None) -> None:
         unique: dict[tuple[object, ...], StandingRule] = {}
         for rule in rules:
             earlier = unique.get(rule.identity)
             if earlier is None or rule.effect == "allow" or not _ends_later(earlier, rule):
                 unique[rule.identity] = rule
-        self.rules = tuple(unique.values())
+        self._beside = beside
         self._by_tool: dict[tuple[str, str], dict[str | None, list[StandingRule]]] = {}
-        for rule in self.rules:
+        for rule in unique.values():
             exact = None if rule.arguments is None else canonical_json(rule.arguments)
             self._by_tool.setdefault((rule.tool_name, rule.origin), {}).setdefault(exact, []).append(rule)
+        self.rules: tuple[StandingRule, ...] = (*unique.values(), *(() if beside is None else beside.rules))
 
     def __len__(self) -> int:
         return len(self.rules)
 
     def matching(self, entry: ToolIdentity, arguments: Mapping[str, Any]) -> list[StandingRule]:
         """Rules written for this tool and these arguments, whether or not they still hold."""
+        found = [] if self._beside is None else self._beside.matching(entry, arguments)
         of_tool = self._by_tool.get((entry.name, entry.origin))
         if of_tool is None:
-            return []
-        found = list(of_tool.get(None, ()))
+            return found
+        found += of_tool.get(None, ())
         if len(of_tool) > (None in of_tool):
             found += of_tool.get(canonical_json(arguments), ())
         return found
+
+
+def which_stays(kept: StandingRule, made: StandingRule) -> StandingRule:
+    """Of two rules with the same identity the one that stays: the later, but a deny never ends sooner for it.
+
+    Args:
+        kept: The one that is there.
+        made: The one that comes. A replay can bring one that was made before.
+    """
+    earlier, later = (kept, made) if made.created_at >= kept.created_at else (made, kept)
+    return earlier if later.effect == "deny" and _ends_later(earlier, later) else later
 
 
 def _ends_later(one: StandingRule, other: StandingRule) -> bool:
@@ -178,7 +210,7 @@ class RuleView:
     """The rules of an index that are in force here and now (a `RulesInForce`).
 
     Args:
-        index: All rules of the thread.
+        index: All rules of the thread, and those of the caller.
         surface: The run's surface.
         agent_path: The agent, from the root.
         run_id: The run.
@@ -212,12 +244,13 @@ class RuleView:
         return self._now
 
     def _reaches(self, rule: StandingRule) -> bool:
-        """Whether the rule is meant for this surface, agent, run and caller; a deny holds for all callers."""
+        """Whether the rule is meant for this surface, agent, run and caller; a thread's deny holds for all callers."""
+        anybodys = rule.effect == "deny" and rule.scope != "user"
         return (
             rule.surface == self._surface
             and rule.agent_path == self._agent_path
             and (rule.scope != "run" or rule.run_id == self._run_id)
-            and (rule.effect == "deny" or rule.caller == self._caller)
+            and (anybodys or rule.caller == self._caller)
         )
 
     def _in_force(self, entry: ToolIdentity, arguments: Mapping[str, Any], effect: str) -> str | None:
@@ -228,7 +261,8 @@ class RuleView:
             if rule.effect == effect and holds and self._reaches(rule) and not rule.expired(self._now):
                 what = "any call of it" if rule.arguments is None else "exactly these arguments"
                 by = f" by {rule.created_by}" if rule.created_by else ""
-                return f"standing rule for {what}{by}, made {rule.created_at:%Y-%m-%d %H:%M} for this {rule.scope}"
+                reach = f"all conversations of {rule.caller}" if rule.scope == "user" else f"this {rule.scope}"
+                return f"standing rule for {what}{by}, made {rule.created_at:%Y-%m-%d %H:%M} for {reach}"
         return None
 
     def denies(self, entry: ToolIdentity, arguments: Mapping[str, Any]) -> str | None:

@@ -23,6 +23,7 @@ from toolgate_langchain.policy.surface import Surface
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
+    from toolgate_langchain.approvals.rule_ledger import Said
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.hosts.gate import ToolGate
@@ -81,7 +82,8 @@ class Runs:
         self._tools: dict[str, BaseTool] = {}
         self._runs: dict[str, tuple[Any, str | None, RunConfiguration | None, Run]] = {}
         self._latest: tuple[Any, str | None, RunConfiguration | None, Run, ParentRun | None] | None = None
-        self._indexes: dict[str, tuple[Any, Sequence[StandingRule], frozenset[str], RuleIndex]] = {}
+        self._indexes: dict[str, tuple[tuple[Any, ...], Sequence[StandingRule], RuleIndex, RuleIndex]] = {}
+        self._of_users: dict[str, tuple[Sequence[StandingRule], RuleIndex]] = {}
 
     def can_ask(self) -> bool:
         """Whether a run of this agent can ever ask a person, as far as is known when it is built."""
@@ -161,9 +163,13 @@ class Runs:
         """
         saved = read_rules(state.get(RULES))
         waiting: Sequence[StandingRule] = ()
+        revoked: frozenset[str] = frozenset()
         if run.thread_id is not None:
-            waiting = yield lambda: self.gate.ledger.thread_rules(str(run.thread_id))
-        living = tuple(rule for rule in saved if rule.scope != "run" or rule.run_id == run.id)
+            said: Said = yield lambda: self.gate.ledger.said(run.id, run.thread_id, None)
+            waiting, revoked = said.thread_rules, said.revoked
+        living = tuple(
+            rule for rule in saved if (rule.scope != "run" or rule.run_id == run.id) and rule.request_id not in revoked
+        )
         taken: tuple[StandingRule, ...] = ()
         if not run.agent_path:
             ended = [rule for rule in waiting if rule.scope == "run" and rule.run_id != run.id]
@@ -242,35 +248,50 @@ class Runs:
         tool = self._tools.get(name)
         return self.gate.catalog.get(name) if tool is None else self.meet(tool)
 
-    def index(self, state: Mapping[str, Any], run: Run) -> Steps[RuleIndex]:
-        """All standing rules of the thread."""
+    def look(self, state: Mapping[str, Any], run: Run) -> Steps[tuple[RuleIndex, Said]]:
+        """All standing rules of the thread and the caller, and whatever else was said, all of one moment."""
         saved = state.get(RULES)
-        beyond: Sequence[StandingRule] = ()
-        if run.thread_id is not None:
-            beyond = yield lambda: self.gate.ledger.thread_rules(str(run.thread_id))
-        if not saved and not beyond:
-            return _EMPTY
-        void: frozenset[str] = yield from self._taken_back(saved, run)
-        cached = self._indexes.get(str(run.thread_id))
-        # A ledger may hand out the very same rules again; anything else is laid out anew.
-        if cached is None or cached[0] != saved or cached[1] is not beyond or cached[2] != void:
+        said: Said = yield lambda: self.gate.ledger.said(run.id, run.thread_id, run.context.caller_id)
+        mine = self._of_user(run.context.caller_id, said.user_rules)
+        if not saved and not said.thread_rules:
+            return mine, said
+        void = said.revoked | (said.taken_back if run.thread_id is not None else (yield from self._taken_back(saved)))
+        made_of, cached = (saved, void, said.revoked), self._indexes.get(str(run.thread_id))
+        # A ledger hands out the very same rules while nothing changed; anything else is laid out anew.
+        if cached is None or cached[0] != made_of or cached[1] is not said.thread_rules or cached[2] is not mine:
             if len(self._indexes) > _CACHED:
                 self._indexes.clear()
-            rules = (*read_rules(saved), *beyond)
-            held = [rule for rule in rules if rule.effect == "deny" or rule.request_id not in void]
-            cached = (saved, beyond, void, RuleIndex(held))
+            # A user's rules are the ledger's: what a state says of them is a copy, or made up.
+            of_thread = (rule for rule in (*read_rules(saved), *said.thread_rules) if rule.scope != "user")
+            held = [rule for rule in of_thread if not _is_void(rule, said, void)]
+            cached = (made_of, said.thread_rules, mine, RuleIndex(held, beside=mine))
             self._indexes[str(run.thread_id)] = cached
-        return cached[3]
+        return cached[3], said
 
-    def _taken_back(self, saved: Any, run: Run) -> Steps[frozenset[str]]:
-        """The requests whose approval was taken back after it had made a rule."""
-        if run.thread_id is not None:
-            listed: frozenset[str] = yield lambda: self.gate.ledger.taken_back(str(run.thread_id))
-            return listed
-        # Where no thread has a name, the ledger cannot list them; there are no rules but those of the state.
+    def _of_user(self, caller_id: str | None, rules: Sequence[StandingRule]) -> RuleIndex:
+        """A user's rules laid out, once for all of their threads."""
+        if caller_id is None or not rules:
+            return _EMPTY
+        cached = self._of_users.get(caller_id)
+        if cached is None or cached[0] is not rules:
+            if len(self._of_users) > _CACHED:
+                self._of_users.clear()
+            cached = self._of_users[caller_id] = (rules, RuleIndex(rules))
+        return cached[1]
+
+    def _taken_back(self, saved: Any) -> Steps[frozenset[str]]:
+        """The requests whose approval was taken back after it had made a rule.
+
+        Where no thread has a name, the ledger cannot list them; there are no rules but those of the state.
+        """
         void: set[str] = set()
         for request_id in dict.fromkeys(rule.request_id for rule in read_rules(saved) if rule.effect == "allow"):
             held = None if request_id is None else (yield partial(self.gate.ledger.answer_to, request_id))
             if request_id is not None and held is not None and held.type == "reject":
                 void.add(request_id)
         return frozenset(void)
+
+
+def _is_void(rule: StandingRule, said: Said, void: frozenset[str]) -> bool:
+    """Whether a rule of a state or a thread was revoked or, an allow, made by an approval that was taken back."""
+    return rule.request_id in (said.revoked if rule.effect == "deny" else void)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
+    from toolgate_langchain.approvals.rule_ledger import Said
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.approvals.turn import Run, TurnRecord
     from toolgate_langchain.catalog.entry import CatalogEntry
@@ -104,7 +105,7 @@ class BaseTurns:
         messages: Sequence[BaseMessage],
     ) -> Steps[TurnRecord | None]:
         """Judge the calls of a turn together; `None` where nothing has to be saved of them."""
-        index = yield from self._runs.index(state, run)
+        index, said = yield from self._runs.look(state, run)
         turn: TurnRecord | None = yield from self._gate.judge.judge(
             run,
             str(message.id),
@@ -115,6 +116,7 @@ class BaseTurns:
             state=state,
             derived=self.derived_ids,
             save=any(self._returns_directly(call["name"]) for call in calls),
+            said=said,
         )
         return turn
 
@@ -154,8 +156,15 @@ class BaseTurns:
 
         Those of a subagent stay in the ledger as well, because its state may end with this call.
         """
+        # A user's rules are in the ledger alone, where revoking them reaches everywhere.
+        new = [rule for rule in new if rule.scope != "user"]
+        if not new:
+            return {}
         saved = read_rules(state.get(RULES))
-        merged = RuleIndex((*saved, *new)).rules
+        said: Said = yield lambda: self._gate.ledger.said(run.id, run.thread_id, None)
+        # What was revoked must not stand in the way of what says the same again.
+        living = [rule for rule in saved if rule.request_id not in said.revoked]
+        merged = RuleIndex((*living, *new)).rules
         kept = merged[:MAX_RULES_IN_STATE]
         moved = [rule for rule in new if rule in kept]
         if moved and run.thread_id is not None and not run.agent_path and not self._runs.keeps_rules_in_ledger:

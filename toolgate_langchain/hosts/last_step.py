@@ -133,7 +133,7 @@ class LastStep:
         run, entry = attempt.run, attempt.entry
         assert entry is not None
         released = self._runs.foregone.released(entry, run.context)
-        quiet = released is not None and self._gate.ledger.quiet(run.id, run.thread_id) is True
+        quiet = released is not None and self._gate.ledger.quiet(run.id, run.thread_id, run.context.caller_id) is True
         return released if quiet else None
 
     def _decide(self, attempt: Attempt, proposed: ProposedCall, state: Mapping[str, Any]) -> Steps[Decision]:
@@ -145,15 +145,13 @@ class LastStep:
             return denied(record.code, "it waits for a person and was not asked about")
         if self._names_elsewhere(attempt):
             return denied(Code.CHANGED, "what its arguments name is not what they named when it was judged")
-        index = yield from self._runs.index(state, run)
-        memory: RunMemory = yield lambda: self._gate.ledger.memory(run.id)
-        stopped = yield self._gate.ledger.stopped
+        index, said = yield from self._runs.look(state, run)
         facts = _NO_FACTS if record is None else self._gate.judge.still_known(record.facts)
-        if stopped is not False:
+        if said.stopped is not False:
             facts = replace(facts, stopped=True)
         person = attempt.approved
         # What a person just approved is not held against what was rejected beside it.
-        known = RunMemory() if person else memory
+        known = RunMemory() if person else said.memory
         rules = self._gate.judge.view(index, run)
         decision = decide(proposed, run.context, self._gate.rulebook, rules, known, facts)
         if decision.verdict is Verdict.DENY:

@@ -202,10 +202,10 @@ class Turns(BaseTurns):
         known = [call for call in late if self._runs.find(call["name"]) is not None]
         if self._judged_where_they_run(self._entries(known), run):
             return turn
-        index = yield from self._runs.index(state, run)
+        index, said = yield from self._runs.look(state, run)
         joins = "" if turn is None else turn.turn_id
         judged = yield from self._gate.judge.judge(
-            run, str(message.id), known, self._runs.find, index, late=True, joins=joins
+            run, str(message.id), known, self._runs.find, index, late=True, joins=joins, said=said
         )
         if judged is None or judged.settled:
             # None of them needs to be asked about; they are judged once more where they run.

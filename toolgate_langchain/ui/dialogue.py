@@ -169,7 +169,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _key(offer: MemoryOffer) -> str:
-    """What is typed for an offer: `a` for exactly this, `t` for this tool, with `r` for this run only."""
+    """What is typed for an offer: `a` for exactly this, `t` for this tool, with `r` for this run only, `u` for the user."""
     return ("a" if offer.what == "arguments" else "t") + ("" if offer.scope == "thread" else offer.scope[0])
 
 

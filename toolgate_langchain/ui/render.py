@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.approvals.shown import show_arguments
 from toolgate_langchain.ui.screen import Screen, one_line
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.request import ApprovalRequest
+    from toolgate_langchain.approvals.rules import Scope
 
 __all__ = ["said", "write_arguments", "write_request"]
 
@@ -51,6 +52,13 @@ def write_arguments(screen: Screen, arguments: Mapping[str, Any]) -> None:
         screen.quote(text)
 
 
+_UNTIL: Final[dict[Scope, str]] = {
+    "thread": "in this conversation",
+    "run": "until this run ends",
+    "user": "in all conversations of this user",
+}
+
+
 def said(answer: ApprovalAnswer) -> str:
     """An answer in one line."""
     text = {
@@ -61,8 +69,7 @@ def said(answer: ApprovalAnswer) -> str:
     }[answer.type]
     if answer.remember is not None:
         what = "exactly these arguments" if answer.remember.what == "arguments" else "this tool"
-        until = "in this conversation" if answer.remember.scope == "thread" else "until this run ends"
-        text += f", and remembered for {what} {until}"
+        text += f", and remembered for {what} {_UNTIL[answer.remember.scope]}"
     return text if answer.message is None else f"{text}: {one_line(answer.message)}"
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 from uuid import uuid4
 
 from toolgate_langchain.approvals.sql import answers, grants, record, runs
-from toolgate_langchain.approvals.sql import rules as standing
 from toolgate_langchain.approvals.sql.calling import Caller
 from toolgate_langchain.approvals.sql.database import Database
 from toolgate_langchain.approvals.sql.inbox_methods import SqlInbox
 from toolgate_langchain.approvals.sql.noting import RecordInSql
+from toolgate_langchain.approvals.sql.standing import RulesInSql
 from toolgate_langchain.approvals.sql.tables import micros
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, Maybe, PendingRequest, StartStatus
     from toolgate_langchain.approvals.recording.entries import Entry
     from toolgate_langchain.approvals.request import ApprovalRequest
-    from toolgate_langchain.approvals.rules import StandingRule
     from toolgate_langchain.approvals.sql.record import LedgerEvent
     from toolgate_langchain.policy.context import RunMemory
 
@@ -43,7 +42,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqlLedger(SqlInbox, RecordInSql):
+class SqlLedger(RulesInSql, SqlInbox, RecordInSql):
     """A ledger in a database. It outlives the process, and any number of workers may share it.
 
     `SqlLedger("sqlite:///ledger.db")` is a file for the processes of one machine, and
@@ -80,6 +79,7 @@ class SqlLedger(SqlInbox, RecordInSql):
     ) -> None:
         if lease <= timedelta(0):
             raise ValueError(f"lease must be longer than nothing, not {lease}")
+        super().__init__()
         self._database, self._caller = Database(url, sleep), Caller()
         self._lease, self._clock = lease, clock
         self._claims: dict[str, str] = {}
@@ -119,7 +119,7 @@ class SqlLedger(SqlInbox, RecordInSql):
         """See `Ledger.stopped`."""
         return self._read(record.stopped)
 
-    def quiet(self, run_id: str, thread_id: str | None) -> bool:
+    def quiet(self, run_id: str, thread_id: str | None, caller_id: str | None = None) -> bool:
         """See `Ledger.quiet`. Another worker may have said something this very moment, so never."""
         return False
 
@@ -278,21 +278,3 @@ class SqlLedger(SqlInbox, RecordInSql):
     def withdraw(self, request_ids: Sequence[str]) -> Maybe[None]:
         """See `Ledger.withdraw`."""
         return self._write(grants.withdraw, tuple(request_ids), at=self._micros())
-
-    # --- rules that are not in a state --------------------------------------------------------
-
-    def taken_back(self, thread_id: str) -> Maybe[frozenset[str]]:
-        """See `Ledger.taken_back`."""
-        return self._read(answers.taken_back, thread_id)
-
-    def thread_rules(self, thread_id: str) -> Maybe[Sequence[StandingRule]]:
-        """See `Ledger.thread_rules`."""
-        return self._read(standing.rules_of, standing.THREAD, thread_id)
-
-    def add_thread_rule(self, thread_id: str, rule: StandingRule) -> Maybe[None]:
-        """See `Ledger.add_thread_rule`."""
-        return self._write(standing.add, standing.THREAD, thread_id, rule, at=self._micros())
-
-    def drop_thread_rules(self, thread_id: str, rules: Sequence[StandingRule]) -> Maybe[None]:
-        """See `Ledger.drop_thread_rules`."""
-        return self._write(standing.drop, standing.THREAD, thread_id, tuple(rules))

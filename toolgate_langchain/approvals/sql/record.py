@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["LedgerEvent", "events", "stopped", "throw"]
+__all__ = ["SWITCH_OF_ALL", "LedgerEvent", "events", "stopped", "throw"]
 
-_ALL: Final = "all"
+SWITCH_OF_ALL: Final = "all"
 """The name of the switch for everything."""
 
-_STOPPED = select(SWITCH.c.stopped).where(SWITCH.c.name == _ALL)
+_STOPPED = select(SWITCH.c.stopped).where(SWITCH.c.name == SWITCH_OF_ALL)
 _EVENTS = select(EVENTS).where(EVENTS.c.id > bindparam("after")).order_by(EVENTS.c.id).limit(bindparam("limit"))
 _THE_REQUEST = EVENTS.c.request_id == bindparam("request_id")
 _OF_REQUEST = _EVENTS.where(_THE_REQUEST)
@@ -39,7 +39,7 @@ class LedgerEvent:
     """Its place in the record. Later is greater; there are gaps."""
     at: datetime
     kind: str
-    """`asked`, `answered`, `grant_...`, `start_...`, `call_...`, `rule_kept`, `stopped` or `resumed`."""
+    """`asked`, `answered`, `grant_...`, `start_...`, `call_...`, `rule_kept`, `rule_revoked`, `stopped`, `resumed`."""
     request_id: str | None
     thread_id: str | None
     detail: Mapping[str, Any]
@@ -54,7 +54,7 @@ def stopped(connection: Connection) -> bool:
 
 def throw(connection: Connection, *, stop: bool, at: int) -> None:
     """Throw the switch."""
-    insert_or_replace(connection, SWITCH, ("stopped",), name=_ALL, stopped=stop)
+    insert_or_replace(connection, SWITCH, ("stopped",), name=SWITCH_OF_ALL, stopped=stop)
     note_event(connection, "stopped" if stop else "resumed", at)
 
 

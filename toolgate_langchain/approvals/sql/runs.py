@@ -12,9 +12,21 @@ from toolgate_langchain.approvals.sql.writing import insert_once, insert_or_repl
 from toolgate_langchain.policy.context import RunMemory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy import Connection
 
-__all__ = ["change", "memory", "note_auto_approved", "note_change", "note_person", "note_rejected", "note_replaced"]
+__all__ = [
+    "NOTES_OF_MEMORY",
+    "change",
+    "memory",
+    "note_auto_approved",
+    "note_change",
+    "note_person",
+    "note_rejected",
+    "note_replaced",
+    "remembered",
+]
 
 _REJECTED: Final = "rejected"
 """Subject: the request. Value: the key of the call."""
@@ -31,8 +43,11 @@ _CHANGE: Final = "change"
 
 _COUNTS: Final = "yes"
 
+NOTES_OF_MEMORY: Final = (_REJECTED, _OF_TOOL, _REPLACED, _COUNTED)
+"""The kinds of notes that the memory of a run consists of."""
+
 _MEMORY = select(NOTES.c.kind, NOTES.c.subject, NOTES.c.value).where(
-    NOTES.c.run_id == bindparam("run"), NOTES.c.kind.in_((_REJECTED, _OF_TOOL, _REPLACED, _COUNTED))
+    NOTES.c.run_id == bindparam("run"), NOTES.c.kind.in_(NOTES_OF_MEMORY)
 )
 _LAST_CHANGE = select(NOTES.c.value).where(
     NOTES.c.run_id == bindparam("run"), NOTES.c.kind == _CHANGE, NOTES.c.subject == bindparam("about")
@@ -50,12 +65,17 @@ def _set(connection: Connection, run_id: str, kind: str, subject: str, value: st
 
 def memory(connection: Connection, run_id: str) -> RunMemory:
     """See `Ledger.memory`."""
-    rows = connection.execute(_MEMORY, {"run": run_id}).all()
+    return remembered(tuple(row) for row in connection.execute(_MEMORY, {"run": run_id}))
+
+
+def remembered(notes: Iterable[tuple[str, str, str]]) -> RunMemory:
+    """The memory of a run from its notes: the kind, the subject and the value of each."""
+    rows = list(notes)
     return RunMemory(
-        rejected=frozenset(row.value for row in rows if row.kind == _REJECTED),
-        replaced=frozenset(row.subject for row in rows if row.kind == _REPLACED),
-        rejections=dict(Counter(row.subject for row in rows if row.kind == _OF_TOOL)),
-        auto_approved_turns=sum(1 for row in rows if row.kind == _COUNTED and row.value == _COUNTS),
+        rejected=frozenset(value for kind, _, value in rows if kind == _REJECTED),
+        replaced=frozenset(subject for kind, subject, _ in rows if kind == _REPLACED),
+        rejections=dict(Counter(subject for kind, subject, _ in rows if kind == _OF_TOOL)),
+        auto_approved_turns=sum(1 for kind, _, value in rows if kind == _COUNTED and value == _COUNTS),
     )
 
 

@@ -1,0 +1,89 @@
+"""What a ledger keeps of standing rules, and everything that it says for one decision, in one look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from toolgate_langchain.approvals.ledger import Maybe
+    from toolgate_langchain.approvals.rules import StandingRule
+    from toolgate_langchain.policy.context import RunMemory
+
+__all__ = ["RuleLedger", "Said"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Whatever was said that a decision about a call may depend on, all of one moment."""
+
+    stopped: bool
+    """Whether the switch that stops all releases is on."""
+    memory: RunMemory
+    """What people said in the run."""
+    thread_rules: Sequence[StandingRule] = ()
+    """Rules of the thread beyond those that its state holds. The same object while nothing changed."""
+    user_rules: Sequence[StandingRule] = ()
+    """The caller's rules of scope `user`. The same object while nothing changed."""
+    taken_back: frozenset[str] = frozenset()
+    """Requests of the thread whose approval was taken back; what they made a state remember is void."""
+    revoked: frozenset[str] = frozenset()
+    """Requests of the thread whose rule was revoked; a copy of it in a state is void."""
+
+
+class RuleLedger(Protocol):
+    """What a ledger keeps of standing rules. Every method may return an awaitable instead of its value."""
+
+    def said(self, run_id: str, thread_id: str | None, caller_id: str | None) -> Maybe[Said]:
+        """Everything that was said of a run, its thread and its caller, in one look."""
+        ...
+
+    def taken_back(self, thread_id: str) -> Maybe[frozenset[str]]:
+        """Requests of a thread whose approval was taken back; what they made a state remember is void."""
+        ...
+
+    def thread_rules(self, thread_id: str) -> Maybe[Sequence[StandingRule]]:
+        """Rules of a thread beyond those that its state holds."""
+        ...
+
+    def add_thread_rule(self, thread_id: str, rule: StandingRule) -> Maybe[None]:
+        """Keep a rule of a thread that its state does not hold, or does not hold yet."""
+        ...
+
+    def drop_thread_rules(self, thread_id: str, rules: Sequence[StandingRule]) -> Maybe[None]:
+        """Forget rules that the state holds by now, or whose approval was taken back."""
+        ...
+
+    def user_rules(self, caller_id: str | None = None) -> Maybe[Sequence[StandingRule]]:
+        """The rules of scope `user` of one caller, or of all; in the order in which they were made."""
+        ...
+
+    def add_user_rule(self, rule: StandingRule) -> Maybe[None]:
+        """Keep a rule of scope `user`, once however often a replay brings it.
+
+        It is kept only where the answer that makes it is on record and still the one that holds, and never where
+        it was revoked. Of two that are the same the one that was made later stays, but a deny never ends sooner
+        because it was said again.
+
+        Args:
+            rule: The rule; its request and its caller are known.
+        """
+        ...
+
+    def revoke(self, request_id: str, *, by: str | None = None, at: datetime | None = None) -> Maybe[bool]:
+        """Revoke the rule that the answer to a request made, of whatever scope; no replay and no copy brings it back.
+
+        Where another answer made the same rule since, that is the one that is revoked.
+
+        Args:
+            request_id: The request.
+            by: Who revokes it.
+            at: When; now if nobody says.
+
+        Returns:
+            Whether the answer made a rule, which is revoked now or was before.
+        """
+        ...
