@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, Strict, ValidationError, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, Strict, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
+from toolgate_langchain.approvals.identity import readable_identity
 from toolgate_langchain.approvals.rules import Scope
 from toolgate_langchain.approvals.screens import translated
 from toolgate_langchain.canonical import check_plain
@@ -65,8 +66,8 @@ class ApprovalAnswer:
     remember: Remember | None = None
     """Make a standing rule: an allow with `approve`, a deny with `reject`."""
 
-    by: str | None = None
-    """Who answered."""
+    by: Annotated[str | None, BeforeValidator(readable_identity)] = None
+    """Who answered; `None` for nobody. What cannot be read as an identity is nobody."""
 
     @model_validator(mode="after")
     def _fits_its_type(self) -> ApprovalAnswer:

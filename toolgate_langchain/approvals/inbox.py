@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
-    from toolgate_langchain.approvals.ledger import AnswerStatus, Maybe
+    from toolgate_langchain.approvals.ledger import AnswerStatus, Maybe, PendingRequest
 
 __all__ = ["Inbox", "LeftAnswer"]
 
@@ -36,6 +36,10 @@ class LeftAnswer:
 
 class Inbox(Protocol):
     """What a ledger does for an inbox. A part of `Ledger`; see there for what may be awaited."""
+
+    def asked(self, request_id: str) -> Maybe[PendingRequest | None]:
+        """A request as it was shown last, also where it waits no more; `None` where it was never asked."""
+        ...
 
     def leave_answer(
         self, request_id: str, answer: ApprovalAnswer, *, digest: str, at: datetime | None = None

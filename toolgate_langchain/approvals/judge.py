@@ -28,6 +28,7 @@ from toolgate_langchain.vocabulary import Verdict
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from toolgate_langchain.approvals.identity import Approvers
     from toolgate_langchain.approvals.ledger import Ledger
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.approvals.rule_ledger import Said
@@ -76,6 +77,7 @@ class TurnJudge:
         clock: The time, with a time zone.
         new_id: Gives random ids.
         describe: What the operator says of one call, for the person who is asked.
+        approvers: Who may answer; everybody, where it is left out.
     """
 
     def __init__(
@@ -89,10 +91,12 @@ class TurnJudge:
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
         describe: Describe | None = None,
+        approvers: Approvers | None = None,
     ) -> None:
         self.rulebook, self.heuristics, self.ledger = rulebook, heuristics, ledger
         self.max_auto_approvals, self.max_requests = max_auto_approvals, max_requests
         self.clock, self.new_id, self.describe = clock, new_id, describe
+        self.approvers = approvers
         self.recorder = Recorder(ledger, rulebook)
 
     def view(self, index: RuleIndex, run: Run) -> RulesInForce:

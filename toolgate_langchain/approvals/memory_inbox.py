@@ -33,6 +33,10 @@ class MemoryInbox:
     _threads: dict[str, str | None]
     _grants: dict[str, Any]
 
+    def asked(self, request_id: str) -> PendingRequest | None:
+        """See `Inbox.asked`."""
+        return self._asked.get(request_id)
+
     def leave_answer(
         self, request_id: str, answer: ApprovalAnswer, *, digest: str, at: datetime | None = None
     ) -> AnswerStatus:

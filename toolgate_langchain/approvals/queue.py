@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
 from toolgate_langchain.approvals.asking import request_for
 from toolgate_langchain.approvals.edits import changed_arguments
+from toolgate_langchain.approvals.identity import why_not
 from toolgate_langchain.approvals.judge import FindTool, TurnJudge, call_digest
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
@@ -131,14 +132,20 @@ class ApprovalQueue:
         bad, error = 0, ""
         while True:
             raw = yield from self._show(replace(request, error=error), ask)
+            answer = None
             try:
                 given = read_answer(raw, request)
                 answer = self._for_this(given, request)
                 if answer is None:
                     error = yield from self._for_another(given, request)
                     continue
+                if error := (yield from self._barred(answer, request)):
+                    continue
                 yield from self._take(call, answer, request)
             except InvalidAnswerError as problem:
+                if answer is not None:
+                    # Where it was left in the ledger, the request waits there again.
+                    yield partial(self._judge.ledger.send_back, call.request_id, answer)
                 bad += 1
                 if bad >= MAX_BAD_ANSWERS:
                     _refuse(call, Code.BAD_ANSWERS, f"{bad} unusable answers; the last: {problem}")
@@ -173,11 +180,29 @@ class ApprovalQueue:
             return replace(answer, request_id=request.request_id, remember=None)
         return answer if answer.request_id == request.request_id else None
 
+    def _barred(self, answer: ApprovalAnswer, request: ApprovalRequest) -> Steps[str]:
+        """Why whoever gave an answer may not give it, by the operator's rule; empty where they may."""
+        approvers, key, ledger = self._judge.approvers, request.request_id, self._judge.ledger
+        if approvers is None:
+            return ""
+        held = yield lambda: ledger.answer_to(key)
+        left = yield lambda: ledger.left_answer(key)
+        if held == answer and left is None:
+            # Taken in before, and replayed. What its approver may do by now counts at the last step.
+            return ""
+        told = yield from why_not(approvers, request, answer.by)
+        if told:
+            yield lambda: ledger.send_back(key, answer)
+        return told and f"{told[:1].upper()}{told[1:]}. It still waits."
+
     def _for_another(self, answer: ApprovalAnswer, request: ApprovalRequest) -> Steps[str]:
         """An answer to an earlier request of the turn may take it back; anything else changes nothing."""
         earlier = self._answers.get(answer.request_id or "")
         if earlier is not None and answer.type == "reject" and earlier.type != "reject":
             call = next(call for call in self._turn.calls if call.request_id == answer.request_id)
+            about = request_for(call, self._run, self._effective(call), 1, 1)
+            if told := (yield from self._barred(answer, about)):
+                return told
             yield from self._reject(call, answer)
             self._answers[call.request_id] = answer
             yield from self._forget_rules_of(call)

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from toolgate_langchain.approvals.answer import ApprovalAnswer
+from toolgate_langchain.approvals.identity import UNSAID, readable_identity, why_not
 from toolgate_langchain.approvals.ledger import AnswerStatus
 
 if TYPE_CHECKING:
-    from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.identity import Unsaid
+    from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.hosts.gate import ToolGate
 
-__all__ = ["AnswerResult", "Answered", "not_pending"]
+__all__ = ["AnswerResult", "Answered", "barred", "named_by", "not_pending"]
 
-Answered = Literal["accepted", "asked_again", "already_answered", "withdrawn", "too_late", "not_pending", "invalid"]
+Answered = Literal[
+    "accepted",
+    "asked_again",
+    "not_allowed",
+    "already_answered",
+    "withdrawn",
+    "too_late",
+    "not_pending",
+    "invalid",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +35,8 @@ class AnswerResult:
     """What became of one answer.
 
     `accepted`: the run went on. `asked_again`: the answer could not be used and the request waits,
-    with what was wrong. `already_answered`, `too_late`, `not_pending`, `invalid`: nothing changed.
+    with what was wrong. `not_allowed`: whoever gave it may not, by the operator's rule, and the request
+    goes on waiting. `already_answered`, `too_late`, `not_pending`, `invalid`: nothing changed.
     `withdrawn`: an approval that was not used yet was taken back.
     """
 
@@ -30,6 +44,45 @@ class AnswerResult:
     detail: str = ""
     output: Any = None
     """What the agent returned, where the run went on."""
+
+
+def named_by(answer: Any, by: str | Unsaid | None) -> Any:
+    """An answer that says who gave it, as whoever drives the run knows; a shape that is no object stays as it is.
+
+    Args:
+        answer: The answer, in any shape.
+        by: Who gave it; `UNSAID` where the answer's own word stands.
+    """
+    if by is UNSAID:
+        return answer
+    who = readable_identity(by)
+    if isinstance(answer, ApprovalAnswer):
+        return replace(answer, by=who)
+    if isinstance(answer, Mapping):
+        decisions = answer.get("decisions")
+        if isinstance(decisions, list):
+            return {**answer, "decisions": [named_by(one, who) for one in decisions]}
+        return {**answer, "by": who}
+    return [named_by(one, who) for one in answer] if isinstance(answer, list) else answer
+
+
+def barred(gate: ToolGate, answer: ApprovalAnswer, request: ApprovalRequest | None = None) -> Steps[str]:
+    """Why whoever gave an answer may not give it, by the operator's rule; empty where they may.
+
+    Args:
+        gate: The gate.
+        answer: The answer, which names its request.
+        request: The request as it is shown; left out, as the ledger has it.
+    """
+    approvers = gate.judge.approvers
+    if approvers is None:
+        return ""
+    if request is None:
+        asked = yield lambda: gate.ledger.asked(str(answer.request_id))
+        if asked is None:
+            return "nobody may answer a request that is not on record"
+        request = asked.request
+    return (yield from why_not(approvers, request, answer.by))
 
 
 def not_pending(gate: ToolGate, answer: ApprovalAnswer, thread: Any) -> Steps[AnswerResult]:
@@ -46,6 +99,8 @@ def not_pending(gate: ToolGate, answer: ApprovalAnswer, thread: Any) -> Steps[An
     if recorded is None or answered_on != (None if thread is None else str(thread)):
         # An approval is taken back from its own thread only.
         return AnswerResult("not_pending", f"request {wanted} is not pending on this thread")
+    if answer.type == "reject" and (told := (yield from barred(gate, answer))):
+        return AnswerResult("not_allowed", told)
     status = yield lambda: gate.ledger.answer(wanted, answer)
     if status is AnswerStatus.WITHDRAWN:
         forgot = "; nothing is remembered of that" if answer.remember is not None else ""

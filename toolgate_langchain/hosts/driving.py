@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from langgraph.types import Command, Interrupt
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
+from toolgate_langchain.approvals.identity import UNSAID
 from toolgate_langchain.approvals.request import ApprovalRequest, is_approval_interrupt
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.errors import InvalidAnswerError
-from toolgate_langchain.hosts.answering import AnswerResult, not_pending
+from toolgate_langchain.hosts.answering import AnswerResult, barred, named_by, not_pending
 
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.approver import Approver
+    from toolgate_langchain.approvals.identity import Unsaid
     from toolgate_langchain.hosts.gate import ToolGate
 
 __all__ = [
@@ -171,7 +173,14 @@ def _resuming(interrupts: Sequence[Interrupt[Any]], interrupt_id: str, answer: A
 
 
 def answer_steps(
-    gate: ToolGate, agent: Any, config: Mapping[str, Any], answer: Any, *, asynchronous: bool
+    gate: ToolGate,
+    agent: Any,
+    config: Mapping[str, Any],
+    answer: Any,
+    *,
+    asynchronous: bool,
+    by: str | Unsaid | None = UNSAID,
+    context: Any = None,
 ) -> Steps[AnswerResult]:
     """Answer one pending request: look at the state first, then resume.
 
@@ -179,12 +188,13 @@ def answer_steps(
     the old state, and sent twice it can answer the next question.
     """
     try:
-        read = read_answer(answer)
+        read = named_by(read_answer(answer), by)
         if read.request_id is None:
             raise InvalidAnswerError('the answer names no request: add "request_id"')
     except InvalidAnswerError as error:
         return AnswerResult("invalid", str(error))
     wanted, thread = read.request_id, config.get("configurable", {}).get("thread_id")
+    options: dict[str, Any] = {} if context is None else {"context": context}
     claimed = yield lambda: gate.ledger.claim(wanted)
     if claimed is not True:
         recorded = yield lambda: gate.ledger.answer_to(wanted)
@@ -194,11 +204,13 @@ def answer_steps(
     try:
         # Only looked at with the claim in hand: what was pending before may be answered by now.
         snapshot = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
-        found = [one for one, request in pending_requests(snapshot.interrupts) if request.request_id == wanted]
+        found = [one for one in pending_requests(snapshot.interrupts) if one[1].request_id == wanted]
         if not found:
             return (yield from not_pending(gate, read, thread))
-        command = _resuming(snapshot.interrupts, found[0], read.to_json())
-        output = yield lambda: (agent.ainvoke if asynchronous else agent.invoke)(command, config)
+        if told := (yield from _refused(gate, read, found[0][1])):
+            return told
+        command = _resuming(snapshot.interrupts, found[0][0], read.to_json())
+        output = yield lambda: (agent.ainvoke if asynchronous else agent.invoke)(command, config, **options)
         after = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
     finally:
         yield lambda: gate.ledger.release(wanted)
@@ -206,3 +218,17 @@ def answer_steps(
     if still:
         return AnswerResult("asked_again", still[0].error, output)
     return AnswerResult("accepted", output=output)
+
+
+def _refused(gate: ToolGate, answer: ApprovalAnswer, request: ApprovalRequest) -> Steps[AnswerResult | None]:
+    """What becomes of an answer to a pending request that is not taken: `None` where it is.
+
+    One that waits in the ledger was given first, and only a no may still take it back.
+    """
+    key = request.request_id
+    left = yield lambda: gate.ledger.left_answer(key)
+    if left is not None and left != answer and answer.type != "reject":
+        waits = "and that answer waits to be carried into its run: resume_answered(agent) does so"
+        return AnswerResult("already_answered", f"request {key} was answered with {left.type!r}, {waits}")
+    told = yield from barred(gate, answer, request)
+    return AnswerResult("not_allowed", told) if told else None

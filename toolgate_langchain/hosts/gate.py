@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from toolgate_langchain.approvals.heuristics import Heuristic, check_heuristics
+from toolgate_langchain.approvals.identity import UNSAID
 from toolgate_langchain.approvals.judge import (
     DEFAULT_MAX_AUTO_APPROVALS,
     DEFAULT_MAX_REQUESTS,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.described import Describe
+    from toolgate_langchain.approvals.identity import Approvers, Unsaid
     from toolgate_langchain.approvals.ledger import Ledger
     from toolgate_langchain.approvals.queue import AnswerMode
     from toolgate_langchain.hosts.driving import AnswerResult
@@ -81,6 +83,8 @@ class ToolGate:
             an answer without an id goes to the pending request and carries no memory.
         describe: What the operator says of one call, shown to the person beside it: a function of the
             call and its context (as for a heuristic) that gives a text or `None`.
+        approvers: Who may answer: a function of the request and of who answers (`None` for nobody), which may
+            be asynchronous. Anything but `True` is a no: the request goes on waiting. Asked again at the last step.
         on_decision: Called with a `CallOutcome` for every call at its end. What it raises is logged.
         clock: The time, with a time zone.
         new_id: Gives random ids.
@@ -103,12 +107,14 @@ class ToolGate:
         ledger: Ledger | None = None,
         answers: AnswerMode = "strict",
         describe: Describe | None = None,
+        approvers: Approvers | None = None,
         on_decision: Observer | None = None,
         clock: Callable[[], datetime] | None = None,
         new_id: Callable[[], str] | None = None,
     ) -> None:
         check_kinds(catalog=catalog, approval_rule=approval_rule, ledger=ledger)
-        check_callables({"describe": describe, "on_decision": on_decision, "clock": clock, "new_id": new_id})
+        check_callables({"describe": describe, "approvers": approvers, "on_decision": on_decision})
+        check_callables({"clock": clock, "new_id": new_id})
         check_lists({"surfaces": surfaces, "argument_policies": argument_policies, "heuristics": heuristics})
         check_caps({"max_auto_approvals": max_auto_approvals, "max_requests_per_turn": max_requests_per_turn})
         self.catalog = catalog if catalog is not None else ToolCatalog()
@@ -132,6 +138,7 @@ class ToolGate:
             clock=clock or (lambda: datetime.now(UTC)),
             new_id=new_id or (lambda: secrets.token_hex(16)),
             describe=describe,
+            approvers=approvers,
         )
 
     # --- what may take part -------------------------------------------------------------------
@@ -350,13 +357,22 @@ class ToolGate:
 
         return gate_subagents(specs, self, **options)
 
-    def answer(self, agent: Any, config: Mapping[str, Any], answer: ApprovalAnswer | Mapping[str, Any]) -> AnswerResult:
+    def answer(
+        self,
+        agent: Any,
+        config: Mapping[str, Any],
+        answer: ApprovalAnswer | Mapping[str, Any],
+        *,
+        by: str | Unsaid | None = UNSAID,
+    ) -> AnswerResult:
         """Answer one pending request of an agent and let the run go on.
 
         Args:
             agent: The compiled agent.
             config: The config with the thread.
             answer: The answer; it must name its request.
+            by: Who answers, as whoever drives the run knows; it takes the place of what the answer itself says.
+                `None` is nobody, and so is what cannot be read as an identity.
 
         Returns:
             What became of the answer. An answer to anything that is not pending changes nothing.
@@ -366,10 +382,15 @@ class ToolGate:
         with needs_extra("ToolGate.answer", "agents"):
             from toolgate_langchain.hosts.driving import answer_steps
 
-        return run_steps(answer_steps(self, agent, config, answer, asynchronous=False))
+        return run_steps(answer_steps(self, agent, config, answer, by=by, asynchronous=False))
 
     def aanswer(
-        self, agent: Any, config: Mapping[str, Any], answer: ApprovalAnswer | Mapping[str, Any]
+        self,
+        agent: Any,
+        config: Mapping[str, Any],
+        answer: ApprovalAnswer | Mapping[str, Any],
+        *,
+        by: str | Unsaid | None = UNSAID,
     ) -> Awaitable[AnswerResult]:
         """As `answer`, for asynchronous code."""
         from toolgate_langchain.approvals.steps import arun_steps
@@ -377,7 +398,7 @@ class ToolGate:
         with needs_extra("ToolGate.answer", "agents"):
             from toolgate_langchain.hosts.driving import answer_steps
 
-        return arun_steps(answer_steps(self, agent, config, answer, asynchronous=True))
+        return arun_steps(answer_steps(self, agent, config, answer, by=by, asynchronous=True))
 
 
 def _by_name(surfaces: Sequence[Surface]) -> dict[str, Surface]:

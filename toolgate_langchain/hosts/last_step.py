@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from toolgate_langchain.approvals.answer import ApprovalAnswer
 from toolgate_langchain.approvals.judge import call_digest
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.turn import TurnRecord, raw_digest
 from toolgate_langchain.canonical import canonical_json, copy_plain
 from toolgate_langchain.errors import NotPlainJsonError
+from toolgate_langchain.hosts.answering import barred
 from toolgate_langchain.hosts.attempt import Attempt, CallRequest, message_id
 from toolgate_langchain.hosts.calls import result_after
 from toolgate_langchain.hosts.parent_run import ParentRun
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import ToolMessage
 
-    from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.hosts.base_runs import Runs
 
@@ -150,6 +151,8 @@ class LastStep:
         if said.stopped is not False:
             facts = replace(facts, stopped=True)
         person = attempt.approved
+        if person and (told := (yield from self._not_entitled(attempt))):
+            return denied(Code.WITHDRAWN, told)
         # What a person just approved is not held against what was rejected beside it.
         known = RunMemory() if person else said.memory
         rules = self._gate.judge.view(index, run)
@@ -177,6 +180,14 @@ class LastStep:
         if record.outcome not in ("approved", "released") or record.input_schema is not None:
             return False
         return names_elsewhere(entry, attempt.call["args"], attempt.arguments, resolving)
+
+    def _not_entitled(self, attempt: Attempt) -> Steps[str]:
+        """Why the approval of a call holds no more, where the operator's rule says who may answer: by today's rule."""
+        record = attempt.record
+        if self._gate.judge.approvers is None or record is None:
+            return ""
+        given = ApprovalAnswer(request_id=record.request_id, type="approve", by=record.by)
+        return (yield from barred(self._gate, given))
 
     def _claim(self, attempt: Attempt, proposed: ProposedCall, decision: Decision) -> Steps[Decision]:
         """Use the grant up, by compare-and-set, where the call may not be repeated or was asked about."""

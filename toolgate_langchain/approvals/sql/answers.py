@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
 from sqlalchemy import and_, bindparam, delete, exists, select, update
@@ -90,15 +90,17 @@ def ask(
 
 def pending(connection: Connection, *, limit: int) -> Sequence[PendingRequest]:
     """See `Ledger.pending`."""
-    return [
-        PendingRequest(
-            ApprovalRequest.from_interrupt(json.loads(row.shown)),
-            row.thread_id,
-            as_time(row.asked_at),
-            None if row.expires_at is None else as_time(row.expires_at),
-        )
-        for row in connection.execute(_PENDING, {"limit": limit})
-    ]
+    return [as_pending(row) for row in connection.execute(_PENDING, {"limit": limit})]
+
+
+def as_pending(row: Any) -> PendingRequest:
+    """A request from its row."""
+    return PendingRequest(
+        ApprovalRequest.from_interrupt(json.loads(row.shown)),
+        row.thread_id,
+        as_time(row.asked_at),
+        None if row.expires_at is None else as_time(row.expires_at),
+    )
 
 
 def answer(

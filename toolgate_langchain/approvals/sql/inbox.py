@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.ledger import PendingRequest
 
-__all__ = ["carried", "close_thread", "leave_answer", "left_answer", "left_answers", "send_back"]
+__all__ = ["asked", "carried", "close_thread", "leave_answer", "left_answer", "left_answers", "send_back"]
 
 _KEY: BindParameter[str] = bindparam("key")
 _WITHDRAWN = exists().where(
     GRANTS.c.request_id == REQUESTS.c.request_id, GRANTS.c.status == GrantStatus.WITHDRAWN.value
 )
+_SHOWN = select(REQUESTS).where(REQUESTS.c.request_id == _KEY)
 _ASKED = select(REQUESTS).where(REQUESTS.c.request_id == _KEY).with_for_update()
 _HELD = select(ANSWERS.c.type).where(ANSWERS.c.request_id == _KEY)
 _LEFT = (
@@ -55,25 +57,31 @@ _OF_THREAD = select(REQUESTS.c.request_id).where(
 )
 
 
+def asked(connection: Connection, request_id: str) -> PendingRequest | None:
+    """See `Inbox.asked`."""
+    row = connection.execute(_SHOWN, {"key": request_id}).one_or_none()
+    return None if row is None else answers.as_pending(row)
+
+
 def leave_answer(
     connection: Connection, request_id: str, given: ApprovalAnswer, *, digest: str, answered_at: int, attempt: str
 ) -> AnswerStatus:
     """See `Inbox.leave_answer`. `attempt` is the same in all tries of one call of it, and in no other."""
     # Locked, so that a run that goes another way is either seen here or sees the answer.
-    asked = connection.execute(_ASKED, {"key": request_id}).one_or_none()
-    if asked is None or json.loads(asked.shown)["toolgate"]["digest"] != digest:
+    row = connection.execute(_ASKED, {"key": request_id}).one_or_none()
+    if row is None or json.loads(row.shown)["toolgate"]["digest"] != digest:
         return AnswerStatus.NOT_PENDING
     if connection.execute(_HELD, {"key": request_id}).scalar() is None:
-        if not asked.open:
+        if not row.open:
             return AnswerStatus.NOT_PENDING
-        if asked.expires_at is not None and answered_at >= asked.expires_at:
+        if row.expires_at is not None and answered_at >= row.expires_at:
             return AnswerStatus.EXPIRED
     return answers.answer(
         connection,
         request_id,
         answers.written(given),
         given,
-        thread_id=asked.thread_id,
+        thread_id=row.thread_id,
         answered_at=answered_at,
         attempt=attempt,
         at=answered_at,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.inbox import LeftAnswer
-    from toolgate_langchain.approvals.ledger import AnswerStatus, Maybe
+    from toolgate_langchain.approvals.ledger import AnswerStatus, Maybe, PendingRequest
 
 __all__ = ["SqlInbox"]
 
@@ -30,6 +30,11 @@ class SqlInbox:
 
     def _micros(self) -> int:
         raise NotImplementedError
+
+    def asked(self, request_id: str) -> Maybe[PendingRequest | None]:
+        """See `Inbox.asked`."""
+        found: Maybe[PendingRequest | None] = self._read(inbox.asked, request_id)
+        return found
 
     def leave_answer(
         self, request_id: str, answer: ApprovalAnswer, *, digest: str, at: datetime | None = None
