@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.policy.caller import Caller, RunConfiguration, Skill
     from toolgate_langchain.policy.decision import Decision
     from toolgate_langchain.policy.egress import EgressPolicy
+    from toolgate_langchain.policy.resources import ResourcePolicy
     from toolgate_langchain.policy.surface import Surface
     from toolgate_langchain.policy.unattended import UnattendedToolFilter
     from toolgate_langchain.ui.console import ConsoleApprover
@@ -50,6 +51,7 @@ __all__ = [
     "InMemoryLedger",
     "Remember",
     "RemoteServer",
+    "ResourcePolicy",
     "RunConfiguration",
     "Skill",
     "SqlLedger",
@@ -87,6 +89,7 @@ _WHERE = {
     "InMemoryLedger": "approvals.memory_ledger",
     "Remember": "approvals.answer",
     "RemoteServer": "catalog.remote",
+    "ResourcePolicy": "policy.resources",
     "RunConfiguration": "policy.caller",
     "Skill": "policy.caller",
     "SqlLedger": "approvals.sql.ledger",

@@ -136,7 +136,7 @@ def test_a_tool_that_builds_its_address_inside_asks_the_same_policy() -> None:
         asked.append(url)
         return "not configured" if url is None else "found"
 
-    script = [says(call("search", "c1", core="docs"), call("search", "c2", core="\n")), says(text="done")]
+    script = [says(call("search", "c1", core="docs")), says(call("search", "c2", core="\n")), says(text="done")]
     talk = chat(script, [search], gate=ToolGate(argument_policies=[EGRESS]), surface="chat")
     talk.say()
     assert talk.result("c1") == "found" and talk.result("c2") == "not configured"
