@@ -16,6 +16,7 @@ from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.catalog.injected import names_for_langgraph
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.last_step import LastStep, denied
+from toolgate_langchain.hosts.recording import again
 from toolgate_langchain.hosts.refusal import with_notice
 from toolgate_langchain.hosts.telling import refuse
 from toolgate_langchain.policy.decision import Code
@@ -24,6 +25,7 @@ from toolgate_langchain.vocabulary import Tier
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
+    from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.hosts.agent_runs import AgentRuntime
     from toolgate_langchain.hosts.attempt import Attempt
     from toolgate_langchain.hosts.base_runs import Runs
@@ -109,7 +111,7 @@ class AgentLastStep(LastStep):
         entry = self._runs.meet(tool)
         return entry.repeatable and entry.effective_tier is not Tier.CONSEQUENTIAL
 
-    def _left(self, attempt: Attempt, error: BaseException) -> tuple[GrantStatus, ToolMessage | None]:
+    def _left(self, attempt: Attempt, error: BaseException) -> Steps[tuple[GrantStatus, ToolMessage | None]]:
         """How a call ended that raised.
 
         Arguments that the tool itself finds fault with go back to the model. A pause of LangGraph inside of
@@ -120,7 +122,8 @@ class AgentLastStep(LastStep):
             return GrantStatus.FAILED, _error(attempt.call, text)
         if _leaves_a_graph(error):
             reason = f"the tool wanted to pause, and a GatedAgent cannot let it go on later: {error}"
-            return GrantStatus.FAILED, refuse(self._gate, attempt, denied(Code.UNATTENDED, reason))
+            refused = yield from refuse(self._gate, again(attempt), denied(Code.UNATTENDED, reason))
+            return GrantStatus.FAILED, refused
         return GrantStatus.FAILED, None
 
     def _finished(self, attempt: Attempt, result: Any) -> ToolMessage:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import ToolCall
     from langchain_core.tools import BaseTool
 
+    from toolgate_langchain.approvals.recording.given import Question
     from toolgate_langchain.catalog.entry import CatalogEntry
 
 __all__ = ["Attempt", "CallRequest", "message_id"]
@@ -57,6 +58,12 @@ class Attempt:
     turn: TurnRecord | None
     record: CallRecord | None
     entry: CatalogEntry | None
+    question: Question | None = None
+    """What `decide` was asked of it here, for the record."""
+    written: bool = False
+    """Whether that it runs is in the record."""
+    reentered: bool = False
+    """Whether it goes on where it paused inside. That it runs was told and written when it started."""
 
     @property
     def approved(self) -> bool:

@@ -9,7 +9,7 @@ from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.policy.approval_rule import ApprovalRule
 
-__all__ = ["check_call", "check_callables", "check_caps", "check_kinds", "check_lists", "check_names"]
+__all__ = ["check_call", "check_callables", "check_caps", "check_kinds", "check_lists", "check_names", "check_record"]
 
 
 def check_kinds(*, catalog: Any, approval_rule: Any, ledger: Any) -> None:
@@ -66,6 +66,18 @@ def check_call(call: Any) -> None:
     """
     if not isinstance(call, Mapping) or not isinstance(call.get("name"), str) or "args" not in call:
         raise ConfigurationError(f'call is {call!r}; it must be a tool call: {{"name": ..., "args": {{...}}}}')
+
+
+def check_record(record: Any, record_results: Any) -> None:
+    """Refuse a level of the record that there is not, and anything but a yes or no for whether it keeps results.
+
+    Raises:
+        ConfigurationError: Naming the argument.
+    """
+    if record not in ("decisions", "all"):
+        raise ConfigurationError(f"record is {record!r}; it must be 'decisions' or 'all'")
+    if type(record_results) is not bool:
+        raise ConfigurationError(f"record_results is {record_results!r}; it must be True or False")
 
 
 def check_caps(given: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.errors import InvalidArgumentsError
 from toolgate_langchain.hosts.last_step import LastStep, denied
 from toolgate_langchain.hosts.parent_run import ParentRun, current_run
+from toolgate_langchain.hosts.recording import again
 from toolgate_langchain.hosts.results import channels_written, dropped, finished
 from toolgate_langchain.hosts.run_state import RULES, TURN
 from toolgate_langchain.hosts.telling import refuse
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from langchain.agents.middleware.types import ToolCallRequest
     from langchain_core.messages import ToolMessage
 
+    from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.hosts.attempt import Attempt
 
 __all__ = ["Enforcement"]
@@ -48,7 +50,9 @@ class Enforcement(LastStep):
         if tool is None or tool.name != call["name"] or not isinstance(last, AIMessage):
             return None
         run, entry, args = self._runs.run_of(state, request.runtime), self._runs.meet(tool), call["args"]
-        if not entry.repeatable or self._runs.foregone.released(entry, run.context) is None:
+        if not entry.repeatable or self._gate.recorder.wants(entry):
+            return None
+        if self._runs.foregone.released(entry, run.context) is None:
             return None
         try:
             values = None if entry.arguments is None else entry.arguments.flat(args)
@@ -60,22 +64,22 @@ class Enforcement(LastStep):
             request = request.override(tool_call={**call, "args": values})
         return request, ParentRun(self._gate, run, tool.name, request.runtime)
 
-    def after_leaving(self, request: ToolCallRequest, leaving: GraphBubbleUp) -> ToolMessage:
+    def after_leaving(self, request: ToolCallRequest, leaving: GraphBubbleUp) -> Steps[ToolMessage]:
         """What becomes of a call that ran at once and wants to leave the tool node.
 
         Raises:
             GraphBubbleUp: What was given, where it may leave.
         """
-        ended = self._instead_of_leaving(self._attempt(request), leaving)
+        ended = yield from self._instead_of_leaving(self._attempt(request), leaving)
         if ended is None:
             raise leaving
         return ended
 
-    def _left(self, attempt: Attempt, error: BaseException) -> tuple[GrantStatus, ToolMessage | None]:
+    def _left(self, attempt: Attempt, error: BaseException) -> Steps[tuple[GrantStatus, ToolMessage | None]]:
         """How a call ended that raised, where it may be on its way out of the tool node."""
         if not isinstance(error, GraphBubbleUp):
             return GrantStatus.FAILED, None
-        ended = self._instead_of_leaving(attempt, error)
+        ended = yield from self._instead_of_leaving(attempt, error)
         if isinstance(error, GraphInterrupt):
             return (GrantStatus.PAUSED if ended is None else GrantStatus.FAILED), ended
         return GrantStatus.FINISHED, ended
@@ -84,7 +88,7 @@ class Enforcement(LastStep):
         """The result of a call as it goes into the state."""
         return finished(attempt.call, attempt.record, result)
 
-    def _instead_of_leaving(self, attempt: Attempt, leaving: GraphBubbleUp) -> ToolMessage | None:
+    def _instead_of_leaving(self, attempt: Attempt, leaving: GraphBubbleUp) -> Steps[ToolMessage | None]:
         """The result where a tool pauses and nobody is there, or would write the gate's state; `None` lets it leave."""
         surface = attempt.run.context.surface
         if isinstance(leaving, GraphInterrupt):
@@ -93,7 +97,7 @@ class Enforcement(LastStep):
                     around.note_pause(leaving)
                 return None
             reason = f"the tool wanted to pause, and nobody is there on surface {surface.name!r}: {leaving}"
-            return refuse(self._gate, attempt, denied(Code.UNATTENDED, reason))
+            return (yield from refuse(self._gate, again(attempt), denied(Code.UNATTENDED, reason)))
         if isinstance(leaving, ParentCommand) and (written := channels_written(leaving.args[0])):
             return dropped(attempt.call, written)
         return None

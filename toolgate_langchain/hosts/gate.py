@@ -14,6 +14,7 @@ from toolgate_langchain.approvals.judge import (
     TurnJudge,
 )
 from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
+from toolgate_langchain.approvals.recording.recorder import Recorder
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.errors import ConfigurationError, needs_extra
@@ -24,6 +25,7 @@ from toolgate_langchain.hosts.checks import (
     check_kinds,
     check_lists,
     check_names,
+    check_record,
 )
 from toolgate_langchain.policy.approval_rule import ApprovalRule
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.identity import Approvers, Unsaid
     from toolgate_langchain.approvals.ledger import Ledger
     from toolgate_langchain.approvals.queue import AnswerMode
+    from toolgate_langchain.approvals.recording.recorder import RecordLevel
     from toolgate_langchain.hosts.driving import AnswerResult
     from toolgate_langchain.hosts.graph import GraphGate
     from toolgate_langchain.hosts.middleware import ToolGateMiddleware
@@ -86,6 +89,10 @@ class ToolGate:
         approvers: Who may answer: a function of the request and of who answers (`None` for nobody), which may
             be asynchronous. Anything but `True` is a no: the request goes on waiting. Asked again at the last step.
         on_decision: Called with a `CallOutcome` for every call at its end. What it raises is logged.
+        record: Which calls are written into the record, where the ledger keeps one: `"decisions"`, all but those
+            that only read and that nobody had to be asked about; `"all"`, those too. A call that is to be written
+            and cannot be does not run.
+        record_results: Whether the record keeps what tools gave, and not only its digest and size.
         clock: The time, with a time zone.
         new_id: Gives random ids.
 
@@ -109,6 +116,8 @@ class ToolGate:
         describe: Describe | None = None,
         approvers: Approvers | None = None,
         on_decision: Observer | None = None,
+        record: RecordLevel = "decisions",
+        record_results: bool = False,
         clock: Callable[[], datetime] | None = None,
         new_id: Callable[[], str] | None = None,
     ) -> None:
@@ -140,6 +149,13 @@ class ToolGate:
             describe=describe,
             approvers=approvers,
         )
+        check_record(record, record_results)
+        self.judge.recorder = Recorder(self.ledger, self.rulebook, record, content=record_results)
+
+    @property
+    def recorder(self) -> Recorder:
+        """What is written into the record."""
+        return self.judge.recorder
 
     # --- what may take part -------------------------------------------------------------------
 

@@ -19,10 +19,11 @@ from toolgate_langchain.hosts.answering import barred
 from toolgate_langchain.hosts.attempt import Attempt, CallRequest, message_id
 from toolgate_langchain.hosts.calls import result_after
 from toolgate_langchain.hosts.parent_run import ParentRun
+from toolgate_langchain.hosts.recording import entry_of, entry_of_end, with_predicate
 from toolgate_langchain.hosts.refusal import rejection, response, with_notice
 from toolgate_langchain.hosts.run_state import RULES, TURN
 from toolgate_langchain.hosts.telling import refuse, tell
-from toolgate_langchain.policy.context import CallFacts, RunMemory
+from toolgate_langchain.policy.context import NO_RULES, CallFacts, RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, call_key, decide
 from toolgate_langchain.policy.decision import Code, Decision, Layer
 from toolgate_langchain.policy.resolving import names_elsewhere
@@ -74,18 +75,15 @@ class LastStep:
         record = attempt.record
         if record is not None and record.raw == raw_digest(attempt.call):
             if record.outcome in ("rejected", "responded"):
-                tell(
+                yield from tell(
                     self._gate,
                     attempt,
                     Decision(Verdict.DENY, record.code, record.reason, Layer.STANDING_DENIES),
                 )
                 return rejection(record) if record.outcome == "rejected" else response(record)
             if record.outcome == "refused":
-                return refuse(
-                    self._gate,
-                    attempt,
-                    Decision(Verdict.DENY, record.code, record.reason, _layer(record.layer)),
-                )
+                said = Decision(Verdict.DENY, record.code, record.reason, _layer(record.layer))
+                return (yield from refuse(self._gate, attempt, said))
         resolving = self._gate.rulebook.resolving
         proposed = ProposedCall.of(attempt.call["name"], attempt.arguments, attempt.entry, resolving)
         decision = None
@@ -98,14 +96,14 @@ class LastStep:
         if decision.verdict is not Verdict.ALLOW:
             yield from self._remember_change(attempt, decision)
             if record is not None and record.outcome == "rejected":
-                tell(self._gate, attempt, decision)
+                yield from tell(self._gate, attempt, decision)
                 return rejection(record)
-            return refuse(self._gate, attempt, decision)
+            return (yield from refuse(self._gate, attempt, decision))
         assert proposed.arguments is not None
         values = proposed.arguments.values
         if record is not None and record.outcome == "edited":
             record.arguments = values  # the notice tells what runs, with everything that validation filled in
-        tell(self._gate, attempt, decision, values)
+        yield from tell(self._gate, attempt, decision, values)
         if not proposed.arguments.flat:
             # A copy: the tool's own validators must not change the call that was judged.
             request = request.override(tool_call={**attempt.call, "args": copy_plain(values)})
@@ -135,6 +133,9 @@ class LastStep:
         assert entry is not None
         released = self._runs.foregone.released(entry, run.context)
         quiet = released is not None and self._gate.ledger.quiet(run.id, run.thread_id, run.context.caller_id) is True
+        if released is not None and quiet and self._gate.recorder.on:
+            proposed = ProposedCall.of(attempt.call["name"], attempt.arguments, entry)
+            attempt.question = self._gate.recorder.ask(proposed, run.context, NO_RULES, RunMemory(), _NO_FACTS)
         return released if quiet else None
 
     def _decide(self, attempt: Attempt, proposed: ProposedCall, state: Mapping[str, Any]) -> Steps[Decision]:
@@ -156,7 +157,12 @@ class LastStep:
         # What a person just approved is not held against what was rejected beside it.
         known = RunMemory() if person else said.memory
         rules = self._gate.judge.view(index, run)
-        decision = decide(proposed, run.context, self._gate.rulebook, rules, known, facts)
+        if not self._gate.recorder.on:
+            decision = decide(proposed, run.context, self._gate.rulebook, rules, known, facts)
+        else:
+            facts = with_predicate(facts, proposed)
+            attempt.question = self._gate.recorder.ask(proposed, run.context, rules, known, facts)
+            decision = attempt.question.said
         if decision.verdict is Verdict.DENY:
             return decision
         assert entry is not None
@@ -205,10 +211,13 @@ class LastStep:
                 )
             bound = written
         key = attempt.key
+        entry_of_start = entry_of(self._gate, attempt, decision, proposed.arguments.values, bound)
+        noted: dict[str, Any] = {} if entry_of_start is None else {"entry": entry_of_start}
         start: StartStatus = yield lambda: self._gate.ledger.start(
             key, bound, needs_grant=attempt.approved, repeatable=entry.repeatable
         )
         if start in (StartStatus.STARTED, StartStatus.REENTERED):
+            attempt.written, attempt.reentered = bool(noted), start is StartStatus.REENTERED
             return decision
         if start is StartStatus.WITHDRAWN and record is not None:
             held: ApprovalAnswer | None = yield lambda: self._gate.ledger.answer_to(key)
@@ -229,28 +238,34 @@ class LastStep:
             with ParentRun(self._gate, attempt.run, attempt.call["name"], request.runtime):
                 result = yield lambda: handler(request)
         except BaseException as error:
-            status, ended = self._left(attempt, error)
-            yield from self._end(attempt, status)
+            status, ended = yield from self._left(attempt, error)
+            yield from self._end(attempt, status, ended, error)
             if ended is None:
                 raise
             return ended
-        if not attempt.repeatable:
-            yield from self._end(attempt, GrantStatus.FINISHED)
+        if not attempt.repeatable or attempt.written:
+            yield from self._end(attempt, GrantStatus.FINISHED, result)
         return result
 
-    def _left(self, attempt: Attempt, error: BaseException) -> tuple[GrantStatus, ToolMessage | None]:
+    def _left(self, attempt: Attempt, error: BaseException) -> Steps[tuple[GrantStatus, ToolMessage | None]]:
         """How a call ended that raised, and its result; without one it goes on raising."""
+        yield from ()
         return GrantStatus.FAILED, None
 
     def _finished(self, attempt: Attempt, result: Any) -> Any:
         """The result of a call as it goes to the model."""
         return with_notice(result, attempt.record)
 
-    def _end(self, attempt: Attempt, status: GrantStatus) -> Steps[None]:
-        """Record how a call ended that used up a grant."""
+    def _end(
+        self, attempt: Attempt, status: GrantStatus, result: Any = None, error: BaseException | None = None
+    ) -> Steps[None]:
+        """Record how a call ended that used up a grant, or whose start was written, and what came out of it."""
+        entry, key = entry_of_end(self._gate, attempt, status, result, error), attempt.key
+        noted: dict[str, Any] = {} if entry is None else {"entry": entry}
         if not attempt.repeatable:
-            key = attempt.key
-            yield lambda: self._gate.ledger.end(key, status)
+            yield lambda: self._gate.ledger.end(key, status, **noted)
+        elif entry is not None and (ledger := self._gate.recorder.ledger) is not None:
+            yield lambda: ledger.note([entry])
 
     def _remember_change(self, attempt: Attempt, decision: Decision) -> Steps[None]:
         """Keep both versions of a call that was refused as changed, to be shown when it is asked about again."""

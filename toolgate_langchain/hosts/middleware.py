@@ -239,7 +239,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
             with inside:
                 result = own_result(request.tool_call, handler(request))
         except GraphBubbleUp as leaving:
-            return self._enforcement.after_leaving(request, leaving)
+            return run_steps(self._enforcement.after_leaving(request, leaving))
         return result
 
     async def awrap_tool_call(
@@ -260,7 +260,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
             with inside:
                 result = own_result(request.tool_call, await handler(request))
         except GraphBubbleUp as leaving:
-            return self._enforcement.after_leaving(request, leaving)
+            return await arun_steps(self._enforcement.after_leaving(request, leaving))
         return result
 
     # --- LangChain's own configuration --------------------------------------------------------

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.canonical import copy_plain
 from toolgate_langchain.hosts.record import CallOutcome
+from toolgate_langchain.hosts.recording import BY_A_PERSON, entry_of
 from toolgate_langchain.hosts.refusal import refusal, refused
 from toolgate_langchain.policy.decision import Code
+from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from langchain_core.messages import ToolMessage
 
+    from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.approvals.turn import CallRecord
     from toolgate_langchain.hosts.attempt import Attempt
     from toolgate_langchain.hosts.gate import ToolGate
@@ -28,7 +32,7 @@ _PERSON: Final = "person"
 """The layer that is shown where a person's answer decided."""
 
 
-def refuse(gate: ToolGate, attempt: Attempt, decision: Decision) -> ToolMessage:
+def refuse(gate: ToolGate, attempt: Attempt, decision: Decision) -> Steps[ToolMessage]:
     """The result of a call that the last step refuses; the operator is told why.
 
     Args:
@@ -37,7 +41,7 @@ def refuse(gate: ToolGate, attempt: Attempt, decision: Decision) -> ToolMessage:
         decision: Why it is refused.
     """
     call, run, record = attempt.call, attempt.run, attempt.record
-    tell(gate, attempt, decision)
+    yield from tell(gate, attempt, decision)
     loud = logging.WARNING if not run.context.surface.attended else logging.INFO
     logger.log(
         loud,
@@ -54,8 +58,12 @@ def refuse(gate: ToolGate, attempt: Attempt, decision: Decision) -> ToolMessage:
     return refusal(str(call["id"]), call["name"], decision.code, decision.reason, message_id=message_id)
 
 
-def tell(gate: ToolGate, attempt: Attempt, decision: Decision, values: Mapping[str, Any] | None = None) -> None:
-    """Tell the gate's observer of one call at its end.
+def tell(
+    gate: ToolGate, attempt: Attempt, decision: Decision, values: Mapping[str, Any] | None = None
+) -> Steps[None]:
+    """Write one call at its end into the record, and tell the gate's observer of it.
+
+    What cannot be written raises, so that nothing runs of which no record is left.
 
     Args:
         gate: The gate.
@@ -63,16 +71,19 @@ def tell(gate: ToolGate, attempt: Attempt, decision: Decision, values: Mapping[s
         decision: What was decided.
         values: The arguments that run, where it runs.
     """
+    if attempt.reentered:
+        return
+    # What started under a grant is written already, in the transaction of its start.
+    if not attempt.written and (entry := entry_of(gate, attempt, decision, values)) is not None:
+        ledger = gate.recorder.ledger
+        assert ledger is not None
+        yield partial(ledger.note, [entry])
+        attempt.written = decision.verdict is Verdict.ALLOW
     observer = gate.on_decision
     if observer is None:
         return
     record = attempt.record
-    by_person = record is not None and record.outcome in (
-        "approved",
-        "edited",
-        "rejected",
-        "responded",
-    )
+    by_person = record is not None and record.outcome in BY_A_PERSON
     outcome = CallOutcome(
         call_id=str(attempt.call["id"]),
         name=attempt.call["name"],
