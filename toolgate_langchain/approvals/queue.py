@@ -270,6 +270,8 @@ class ApprovalQueue:
             offered |= {("arguments", "run"), ("tool", "run")}
             if self._run.thread_id is not None:
                 offered |= {("arguments", "thread"), ("tool", "thread")}
+            if self._run.context.caller_id is not None:
+                offered |= {("arguments", "user"), ("tool", "user")}
         if (wanted.what, wanted.scope) not in offered:
             listed = ", ".join(sorted({f"{what} ({scope})" for what, scope in offered})) or "nothing"
             raise InvalidAnswerError(
@@ -321,8 +323,6 @@ class ApprovalQueue:
         assert wanted is not None
         answered_at: datetime | None = yield lambda: self._judge.ledger.answered_at(call.request_id)
         # A replay takes the same answer in again; what it remembers still counts from when it was given.
-            if self._run.context.caller_id is not None:
-                offered |= {("arguments", "user"), ("tool", "user")}
         now = answered_at or self._judge.clock()
         # Always from the recorded call, whatever else the answer carried.
         rule = StandingRule(
