@@ -159,10 +159,10 @@ class Entry:
         """Close what is pending, and start a run."""
         run = self._runs.new_run(self._runs.context(progress.where), progress.where)
         progress.state["messages"] = [*progress.messages, *words]
-        rebuilt = yield from supersede(progress.state, run, self._gate.ledger, _everything_open)
+        rebuilt = yield from supersede(progress.state, run, self._gate, _everything_open)
         # Calls among the new words are none that the model made: they run no more than what was left open.
         told = {**progress.state, TURN: {}, "messages": progress.messages if rebuilt is None else rebuilt}
-        closed = yield from supersede(told, run, self._gate.ledger, _everything_open)
+        closed = yield from supersede(told, run, self._gate, _everything_open)
         rebuilt = rebuilt if closed is None else closed
         started = yield from self._runs.start_steps(progress.state, run)
         progress.state.update({**started, TURN: {}})

@@ -23,6 +23,7 @@ from toolgate_langchain.hosts.base_turns import BaseTurns
 from toolgate_langchain.hosts.calls import last_ai_message, with_refused_invalid_calls
 from toolgate_langchain.hosts.parent_run import current_run
 from toolgate_langchain.hosts.run_state import TURN
+from toolgate_langchain.hosts.unseen import tell_unreadable
 from toolgate_langchain.policy.decision import Code
 from toolgate_langchain.vocabulary import Verdict
 
@@ -128,10 +129,12 @@ class AgentLoop(BaseTurns):
         turn: TurnRecord | None = None
         if message.invalid_tool_calls and not message.tool_calls:
             told = with_refused_invalid_calls(message)
+            message = cast("AIMessage", told[0])
         elif message.tool_calls and not self._judged_where_they_run(self._entries(message.tool_calls), run):
             turn = yield from self._judge_calls(run, message, message.tool_calls, progress.state, before)
             if turn is not None and (around := current_run.get()) is not None:
                 _ask_nobody(turn, around.tool_name)
+        yield from tell_unreadable(self._gate, run, message)
         # Only now: a heuristic that raises leaves nothing of the turn behind.
         progress.turns += 1
         progress.state["messages"] = [*before, *told]

@@ -9,6 +9,7 @@ from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, St
 from toolgate_langchain.hosts.calls import with_fresh_ids, with_refused_invalid_calls, without_unstorable_calls
 from toolgate_langchain.hosts.refusal import refused, rejection
 from toolgate_langchain.hosts.run_state import RULES, TURN, read_rules, write_rules
+from toolgate_langchain.hosts.unseen import tell_refused_early
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -146,6 +147,7 @@ class BaseTurns:
         yield from queue.ask_all(ask)
         update: dict[str, Any] = {TURN: turn.to_json()}
         if refusals := self._refused_early(turn, answered):
+            yield from tell_refused_early(self._gate, run, message, turn, refusals)
             update["messages"] = refusals
         if queue.new_rules:
             update.update((yield from self._new_rules(state, run, queue.new_rules)))

@@ -10,6 +10,7 @@ from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.calls import answered_after, in_order, last_ai_message, with_refused_invalid_calls
 from toolgate_langchain.hosts.run_state import TURN
 from toolgate_langchain.hosts.turns import Turns
+from toolgate_langchain.hosts.unseen import tell_refused_early, tell_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,6 +76,8 @@ class GraphTurns(Turns):
         made = self._made_readable(message, _without(messages, message))
         read = made[0]
         assert isinstance(read, AIMessage)
+        if read.invalid_tool_calls:
+            yield from tell_unreadable(self._gate, self._runs.run_of(state, seen.runtime), read)
         answered = answered_after(messages, message)
         calls = [call for call in read.tool_calls if call["id"] not in answered]
         update = yield from self._judged(seen, read, calls, _without(messages, message))
@@ -101,6 +104,7 @@ class GraphTurns(Turns):
         if turn is None:
             return {}
         refusals = self._refused_early(turn, ())
+        yield from tell_refused_early(self._gate, run, message, turn, refusals)
         return {TURN: turn.to_json(), **({"messages": refusals} if refusals else {})}
 
     def ask_about(self, seen: Seen, prepared: Mapping[str, Any]) -> Steps[dict[str, Any]]:

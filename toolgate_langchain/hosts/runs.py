@@ -58,7 +58,7 @@ class AgentRuns(Runs):
             self._check_questions_arrive()
         run = self.new_run(context, runtime)
         look = partial(self._left_behind, runtime, asynchronous=asynchronous)
-        rebuilt = yield from supersede(state, run, self.gate.ledger, look)
+        rebuilt = yield from supersede(state, run, self.gate, look)
         update = yield from self.start_steps(state, run)
         if state.get(TURN) or rebuilt is not None:
             update[TURN] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, unask
 from toolgate_langchain.hosts.calls import last_ai_message
 from toolgate_langchain.hosts.refusal import refusal, refused, rejection, response
 from toolgate_langchain.hosts.run_state import RUN, TURN
+from toolgate_langchain.hosts.unseen import tell_closed
 from toolgate_langchain.policy.decide import call_key
 from toolgate_langchain.policy.decision import Code
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, ToolCall
 
     from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.hosts.gate import ToolGate
 
 __all__ = ["LeftBehind", "supersede"]
 
@@ -38,7 +40,7 @@ class LeftBehind:
 
 
 def supersede(
-    state: Mapping[str, Any], run: Run, ledger: Ledger, left_behind: Callable[[], LeftBehind | Any]
+    state: Mapping[str, Any], run: Run, gate: ToolGate, left_behind: Callable[[], LeftBehind | Any]
 ) -> Steps[list[BaseMessage] | None]:
     """Give every call of a turn that was left pending its message, in its place.
 
@@ -47,7 +49,8 @@ def supersede(
     Args:
         state: The agent's state when a run starts, with the user's new words.
         run: The run that starts; rejections of the pending turn hold in it.
-        ledger: Tells which calls were started; the approvals of the others are withdrawn.
+        gate: Its ledger tells which calls were started; the approvals of the others are withdrawn. Who listens to it is
+            told of every call that is closed.
         left_behind: Looks up what the interrupted step left behind; may return an awaitable.
 
     Returns:
@@ -72,15 +75,18 @@ def supersede(
     left = yield left_behind
     if turn is None and not left.interrupted:
         return None
-    earlier_run = state.get(RUN) or {}
-    earlier = str(earlier_run.get("id")), str(earlier_run.get("start", ""))
+    ledger, earlier_run = gate.ledger, state.get(RUN) or {}
+    earlier = replace(run, id=str(earlier_run.get("id")), start=str(earlier_run.get("start", "")))
     closed: list[BaseMessage] = []
     for call in dangling:
         result = left.results.get(str(call["id"]))
         if result is None:
             record = None if turn is None else turn.call(call["id"])
-            key = unasked_key(*earlier, str(message.id), str(call["id"])) if record is None else record.request_id
+            place_of_call = earlier.id, earlier.start, str(message.id), str(call["id"])
+            key = unasked_key(*place_of_call) if record is None else record.request_id
             result = yield from _closing(call, record, key, run, ledger)
+            code = (result.artifact or {}).get("toolgate", {}).get("code", "")
+            yield from tell_closed(gate, earlier, message, call, turn, record, code)
         closed.append(result)
     if turn is not None:
         yield partial(ledger.withdraw, [call.request_id for call in turn.calls])
@@ -106,7 +112,8 @@ def _closing(call: ToolCall, record: CallRecord | None, key: str, run: Run, ledg
     if record is not None:
         held = yield partial(ledger.answer_to, key)
         if held is not None and held.type == "reject":
-            record.outcome, record.message = "rejected", held.message
+            record.outcome, record.message, record.by = "rejected", held.message, held.by
+            record.code, record.reason = Code.REJECTED, "a person rejected it"
         if record.outcome == "rejected":
             arguments = call["args"] if record.arguments is None else record.arguments
             same = call_key(record, arguments)

@@ -16,6 +16,7 @@ from toolgate_langchain.hosts.calls import answered_after, in_order, last_ai_mes
 from toolgate_langchain.hosts.parent_run import current_run
 from toolgate_langchain.hosts.run_state import TURN
 from toolgate_langchain.hosts.structured import structured_output_names
+from toolgate_langchain.hosts.unseen import tell_refused_early, tell_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,10 +75,12 @@ class Turns(BaseTurns):
             jump: Whether a turn that needs a person leaves the loop, to be asked about there.
         """
         before: list[Any] = []
+        run = self._runs.run_of(request.state, request.runtime)
         answer, message = self._readable(request, answer)
         while message is not None and message.invalid_tool_calls and not message.tool_calls:
             # Without this the agent would take a turn of unreadable calls for its final answer.
             told = with_refused_invalid_calls(message)
+            yield from tell_unreadable(self._gate, run, told[0])  # type: ignore[arg-type]  # the message itself
             before += told
             if len(before) >= _MAX_UNREADABLE_MESSAGES:
                 return ModelResponse(result=before, structured_response=answer.structured_response)
@@ -86,6 +89,7 @@ class Turns(BaseTurns):
             answer, message = self._readable(request, answer)
         if message is None or not message.tool_calls:
             return _with_before(answer, before)
+        yield from tell_unreadable(self._gate, run, message)
         judged = yield from self._judge_message(request, answer, message, jump=jump)
         if isinstance(judged, ExtendedModelResponse):
             return ExtendedModelResponse(_with_before(judged.model_response, before), judged.command)
@@ -122,6 +126,7 @@ class Turns(BaseTurns):
         if turn is None:
             return answer
         if refusals := self._refused_early(turn, ()):
+            yield from tell_refused_early(self._gate, run, message, turn, refusals)
             answer = ModelResponse(result=[*answer.result, *refusals], structured_response=answer.structured_response)
         update: dict[str, Any] = {TURN: turn.to_json()}
         if jump and not turn.settled:

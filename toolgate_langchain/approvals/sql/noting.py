@@ -10,7 +10,6 @@ from sqlalchemy import bindparam, exists, select
 
 from toolgate_langchain.approvals.sql.tables import EVENTS, micros
 from toolgate_langchain.approvals.sql.writing import note_event
-from toolgate_langchain.canonical import check_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,13 +67,7 @@ class RecordInSql:
     _clock: Callable[[], datetime]
 
     def note(self, entries: Sequence[Entry]) -> Maybe[None]:
-        """See `RecordLedger.note`.
-
-        Raises:
-            NotPlainJsonError: If an entry holds what a database cannot carry exactly.
-        """
-        for entry in entries:
-            check_plain(dict(entry.detail), where=entry.kind)
+        """See `RecordLedger.note`."""
         if not entries:
             return None
         write = partial(
