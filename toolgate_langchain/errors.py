@@ -11,6 +11,7 @@
     ├── InvalidAnswerError (ValueError)   an answer in a shape that means nothing here
     ├── HeuristicError                    a heuristic raised; the run fails before anything is saved
     ├── LedgerError                       a ledger's database cannot be used; nothing is released
+    ├── AlreadyAnsweredError              another worker carries this answer, or is at this call; nothing was saved
     ├── SessionError (ValueError)         a saved session is altered, unsigned, newer, or belongs elsewhere
     ├── ToolApprovalRequired              a `GatedAgent` waits for a person, and was told to raise then
     ├── TurnLimitReached                  a `GatedAgent` made as many turns as it may
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "AlreadyAnsweredError",
     "CatalogError",
     "ConfigurationError",
     "ForeignInterruptError",
@@ -122,6 +124,13 @@ class HeuristicError(ToolGateError):
 
 class LedgerError(ToolGateError):
     """The database of a ledger cannot be used. What it would have had to allow does not happen."""
+
+
+class AlreadyAnsweredError(ToolGateError):
+    """Another worker carries this answer into its run, or is at this very call. Nothing was saved or run here.
+
+    The run goes on there. Where that worker died, whoever resumes the run when its lease is over goes on with it.
+    """
 
 
 class ForeignInterruptError(ToolGateError):

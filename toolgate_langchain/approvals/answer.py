@@ -11,6 +11,7 @@ from pydantic.dataclasses import dataclass
 from toolgate_langchain.approvals.identity import readable_identity
 from toolgate_langchain.approvals.rules import Scope
 from toolgate_langchain.approvals.screens import translated
+from toolgate_langchain.approvals.unknown import OutcomeAnswer
 from toolgate_langchain.canonical import check_plain
 from toolgate_langchain.catalog.profile import STRICT
 from toolgate_langchain.errors import InvalidAnswerError, NotPlainJsonError
@@ -50,9 +51,9 @@ class ApprovalAnswer:
     request_id: str | None = None
     """The request that this answers. Only a lenient gate takes an answer without."""
 
-    type: AnswerType
+    type: AnswerType | OutcomeAnswer
     message: str | None = None
-    """For `reject` the reason, for `respond` the text that becomes the result."""
+    """The reason of a `reject`, the text of a `respond` that becomes the result, or what is known of an outcome."""
 
     edited_arguments: dict[str, Any] | None = None
     """For `edit`: the arguments to run instead."""

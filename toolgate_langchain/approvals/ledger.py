@@ -12,11 +12,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from toolgate_langchain.approvals.inbox import Inbox
+from toolgate_langchain.approvals.outcomes import Outcomes
 from toolgate_langchain.approvals.rule_ledger import RuleLedger, Said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
+
+    from langchain_core.messages import ToolMessage
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.request import ApprovalRequest
@@ -85,7 +88,7 @@ class PendingRequest:
     expires_at: datetime | None = None
 
 
-class Ledger(RuleLedger, Inbox, Protocol):
+class Ledger(Outcomes, RuleLedger, Inbox, Protocol):
     """Everything that must not go back in time with a checkpoint.
 
     Every method but `quiet` may return an awaitable instead of its value.
@@ -197,7 +200,9 @@ class Ledger(RuleLedger, Inbox, Protocol):
         """
         ...
 
-    def start(self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool) -> Maybe[StartStatus]:
+    def start(
+        self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool, hold: bool = False
+    ) -> Maybe[StartStatus]:
         """Claim the right to start a call, by compare-and-set on the request id.
 
         Args:
@@ -206,11 +211,21 @@ class Ledger(RuleLedger, Inbox, Protocol):
             needs_grant: Whether an issued grant must be there. Where nobody had to be asked there
                 is none, and the first to start wins.
             repeatable: Whether the call may run again under the same grant.
+            hold: Whether whoever starts it has it to itself for the length of a lease; see `Outcomes.held`.
         """
         ...
 
-    def end(self, request_id: str, status: GrantStatus) -> Maybe[None]:
-        """Record how a started call ended: finished, failed or paused inside."""
+    def end(
+        self, request_id: str, status: GrantStatus, *, result: ToolMessage | None = None, scope: str = ""
+    ) -> Maybe[None]:
+        """Record how a started call ended: finished, failed or paused inside.
+
+        Args:
+            request_id: The request, or the id that stands in for it.
+            status: How it ended.
+            result: What it gave, kept until the turn is over; see `Outcomes.result`.
+            scope: The run that the turn is of; see `Outcomes.forget_results`.
+        """
         ...
 
     def status(self, request_id: str) -> Maybe[GrantStatus | None]:

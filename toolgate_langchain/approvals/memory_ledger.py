@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, PendingRequest, StartStatus
 from toolgate_langchain.approvals.memory_inbox import MemoryInbox
+from toolgate_langchain.approvals.memory_outcomes import LEASE, MemoryOutcomes
 from toolgate_langchain.approvals.memory_rules import RulesInMemory
 from toolgate_langchain.policy.context import RunMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.request import ApprovalRequest
 
 __all__ = ["InMemoryLedger"]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 @dataclass
@@ -42,17 +47,22 @@ class _Grant:
     status: GrantStatus
 
 
-class InMemoryLedger(RulesInMemory, MemoryInbox):
+class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes):
     """A ledger in this process's memory, and for this process only: it covers one process.
 
     It forgets everything when the process ends: an approval that was given and not yet used is then
     no longer on record, so the call is refused and proposed again. Nothing is ever released that
     was not answered, and a started call is not started again while the process lives. Safe to use
     from several threads. Where approvals outlive the process, or several share them, use `SqlLedger`.
+
+    Args:
+        lease: How long a worker has a claim to itself.
+        clock: Tells the time, with a zone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, lease: timedelta = LEASE, clock: Callable[[], datetime] = _now) -> None:
         super().__init__()
+        MemoryOutcomes.__init__(self, lease=lease, clock=clock)
         self._stopped = False
         self._runs: dict[str, _Run] = {}
         self._pending: dict[str, PendingRequest] = {}
@@ -60,7 +70,6 @@ class InMemoryLedger(RulesInMemory, MemoryInbox):
         self._left: set[str] = set()
         self._times: dict[str, datetime | None] = {}
         self._grants: dict[str, _Grant] = {}
-        self._claims: set[str] = set()
 
     # --- the switch ---------------------------------------------------------------------------
 
@@ -212,19 +221,6 @@ class InMemoryLedger(RulesInMemory, MemoryInbox):
         """See `Ledger.answer_to`."""
         return self._answers.get(request_id)
 
-    def claim(self, request_id: str) -> bool:
-        """See `Ledger.claim`."""
-        with self._lock:
-            if request_id in self._claims:
-                return False
-            self._claims.add(request_id)
-            return True
-
-    def release(self, request_id: str) -> None:
-        """See `Ledger.release`."""
-        with self._lock:
-            self._claims.discard(request_id)
-
     def grant(self, request_id: str, digest: str) -> None:
         """See `Ledger.grant`."""
         with self._lock:
@@ -233,8 +229,7 @@ class InMemoryLedger(RulesInMemory, MemoryInbox):
             status = GrantStatus.WITHDRAWN if taken_back else GrantStatus.ISSUED
             self._grants.setdefault(request_id, _Grant(digest, status))
 
-    def start(self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool) -> StartStatus:
-        """See `Ledger.start`."""
+    def _start(self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool) -> StartStatus:
         with self._lock:
             grant = self._grants.get(request_id)
             if grant is None:
@@ -259,12 +254,13 @@ class InMemoryLedger(RulesInMemory, MemoryInbox):
                 case _:
                     return StartStatus.USED
 
-    def end(self, request_id: str, status: GrantStatus) -> None:
-        """See `Ledger.end`."""
+    def _end(self, request_id: str, status: GrantStatus) -> bool:
         with self._lock:
             grant = self._grants.get(request_id)
-            if grant is not None and grant.status is GrantStatus.STARTED:
-                grant.status = status
+            if grant is None or grant.status is not GrantStatus.STARTED:
+                return False
+            grant.status = status
+            return True
 
     def status(self, request_id: str) -> GrantStatus | None:
         """See `Ledger.status`."""

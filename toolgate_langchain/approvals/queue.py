@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
 from toolgate_langchain.approvals.asking import request_for
+from toolgate_langchain.approvals.carrying import AtOnce, Carrying
 from toolgate_langchain.approvals.edits import changed_arguments
+from toolgate_langchain.approvals.expiry import until_when
 from toolgate_langchain.approvals.identity import why_not
 from toolgate_langchain.approvals.judge import FindTool, TurnJudge, call_digest
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
@@ -62,6 +64,8 @@ class ApprovalQueue:
         find: Gives the agent's tools, as far as this process has seen them.
         mode: Whether an answer must name its request.
         pauses: What `ask` of `ask_all` raises where it suspends the run.
+        carrying: Claims each answer before it is taken in.
+        expiry: For how long a request can be answered.
     """
 
     def __init__(
@@ -73,8 +77,10 @@ class ApprovalQueue:
         find: FindTool,
         mode: AnswerMode,
         pauses: tuple[type[BaseException], ...] = (),
+        carrying: Carrying | None = None,
+        expiry: timedelta | None = None,
     ) -> None:
-        self._pauses = pauses
+        self._pauses, self._carrying, self._expiry = pauses, carrying or AtOnce(), expiry
         self._judge, self._run, self._turn, self._find, self._mode = judge, run, turn, find, mode
         self._arguments = {str(call["id"]): call["args"] for call in calls}
         self._answers: dict[str, ApprovalAnswer] = {}
@@ -86,13 +92,22 @@ class ApprovalQueue:
 
         Args:
             ask: Shows one request and returns the raw answer; may suspend the run instead.
+
+        Raises:
+            AlreadyAnsweredError: If another worker carries the answer that this pass came with.
         """
         waiting = [call for call in self._turn.calls if call.verdict is Verdict.ASK]
-        for position, call in enumerate(waiting, start=1):
-            if not self._cleared(call):
-                yield from self._ask_one(call, position, len(waiting), ask)
-        for call in waiting:
-            yield from self._conclude(call)
+        try:
+            for position, call in enumerate(waiting, start=1):
+                if not self._cleared(call):
+                    yield from self._ask_one(call, position, len(waiting), ask)
+            for call in waiting:
+                yield from self._conclude(call)
+        except self._pauses:
+            raise
+        except Exception:
+            yield from self._carrying.failed()
+            raise
         self._turn.settled = True
 
     # --- one request --------------------------------------------------------------------------
@@ -129,6 +144,11 @@ class ApprovalQueue:
 
     def _ask_one(self, call: CallRecord, position: int, of: int, ask: Callable[[dict[str, Any]], Any]) -> Steps[None]:
         request = request_for(call, self._run, self._effective(call), position, of)
+        if self._expiry is not None:
+            request, over = yield from until_when(self._judge, request, self._expiry)
+            if over:
+                _refuse(call, Code.EXPIRED, "its time was over before anybody had answered it")
+                return
         bad, error = 0, ""
         while True:
             raw = yield from self._show(replace(request, error=error), ask)
@@ -146,8 +166,10 @@ class ApprovalQueue:
                 if answer is not None:
                     # Where it was left in the ledger, the request waits there again.
                     yield partial(self._judge.ledger.send_back, call.request_id, answer)
+                    yield from self._carrying.give_back(call.request_id)
                 bad += 1
                 if bad >= MAX_BAD_ANSWERS:
+                    yield from self._carrying.take(call.request_id)
                     _refuse(call, Code.BAD_ANSWERS, f"{bad} unusable answers; the last: {problem}")
                     # Nobody is asked about it any more.
                     yield lambda: self._judge.ledger.withdraw([call.request_id])
@@ -168,7 +190,8 @@ class ApprovalQueue:
             return (yield partial(ask, request.to_interrupt()))
         except self._pauses:
             ledger, now = self._judge.ledger, self._judge.clock()
-            yield lambda: ledger.ask(request, thread_id=self._run.thread_id, at=now)
+            ends = request.expires_at
+            yield lambda: ledger.ask(request, thread_id=self._run.thread_id, at=now, expires_at=ends)
             raise
 
     def _for_this(self, answer: ApprovalAnswer, request: ApprovalRequest) -> ApprovalAnswer | None:
@@ -210,6 +233,8 @@ class ApprovalQueue:
             forgot = " Nothing is remembered of that." if answer.remember is not None else ""
             return f"The approval of {call.name} was taken back.{forgot} This request still waits for its own answer."
         already = "was already answered" if earlier is not None else "is not pending"
+        if any(call.request_id == answer.request_id and call.code == Code.EXPIRED for call in self._turn.calls):
+            already = "has expired"
         return f"Request {str(answer.request_id)[:64]} {already}; this is request {request.request_id}."
 
     # --- taking an answer in ------------------------------------------------------------------
@@ -226,6 +251,7 @@ class ApprovalQueue:
         self._check_memory(answer, request)
         if answer.type != "reject":
             yield from self._check_first(call, answer)
+        yield from self._carrying.take(call.request_id)
         taken_back = False
         if answer.type == "reject":
             yield from self._reject(call, answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolgate_langchain.approvals.shown import show_arguments, show_text
@@ -13,10 +14,12 @@ from toolgate_langchain.errors import InvalidAnswerError
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.rules import Scope
+    from toolgate_langchain.approvals.unknown import OutcomeAnswer
     from toolgate_langchain.policy.approval_rule import AnswerType
 
 __all__ = [
     "INTERRUPT_REASON",
+    "OUTCOME_REASON",
     "ApprovalRequest",
     "MemoryOffer",
     "is_approval_interrupt",
@@ -25,6 +28,9 @@ __all__ = [
 
 INTERRUPT_REASON: Final = "toolgate:approval"
 """Marks an interrupt as the gate's among others."""
+
+OUTCOME_REASON: Final = "toolgate:outcome"
+"""Marks an interrupt as the gate's question what became of a call."""
 
 _FORMAT: Final = 1
 
@@ -65,12 +71,16 @@ class ApprovalRequest:
     agent_path: tuple[str, ...] = ()
     args_schema: Mapping[str, Any] | None = None
     input_schema: Mapping[str, Any] | None = None
-    allowed: tuple[AnswerType, ...] = ("approve", "edit", "reject", "respond")
+    allowed: tuple[AnswerType | OutcomeAnswer, ...] = ("approve", "edit", "reject", "respond")
     hint: str = ""
     """How to classify the tool, where it is unclassified."""
     error: str = ""
     """What was wrong with the last answer to this request."""
     shown_arguments: Mapping[str, str] = field(default_factory=dict)
+    expires_at: datetime | None = None
+    """Until when it can be answered; `None` for as long as it waits."""
+    kind: Literal["approval", "outcome"] = "approval"
+    """What a person is asked: whether a call may run, or what became of one that nobody knows the outcome of."""
 
     def description(self) -> str:
         """The whole call as text, every character visible."""
@@ -95,6 +105,9 @@ class ApprovalRequest:
         description = self.description()
         schema = self.input_schema if self.input_schema is not None else self.args_schema
         place = f" ({self.position} of {self.of})" if self.of > 1 else ""
+        needed = f"Approval needed{place}" if self.kind == "approval" else "Outcome unknown"
+        # Words that every screen knows; those for an unknown outcome stand beside them.
+        decisions = list(self.allowed) if self.kind == "approval" else ["respond", "reject"]
         return {
             "action_requests": [
                 {
@@ -108,19 +121,21 @@ class ApprovalRequest:
             "review_configs": [
                 {
                     "action_name": self.tool_name,
-                    "allowed_decisions": list(self.allowed),
+                    "allowed_decisions": decisions,
                     "actionName": self.tool_name,
-                    "allowedDecisions": list(self.allowed),
+                    "allowedDecisions": decisions,
                     # Left out where there is none: screens that check the request refuse a null here.
                     **({} if schema is None else {"args_schema": dict(schema)}),
                 }
             ],
-            "message": f"{self.error}\n\n{description}" if self.error else f"Approval needed{place}\n\n{description}",
-            "reason": INTERRUPT_REASON,
+            "message": f"{self.error or needed}\n\n{description}",
+            "reason": INTERRUPT_REASON if self.kind == "approval" else OUTCOME_REASON,
             "tool_call_id": self.tool_call_id,
-            "expires_at": None,
+            "expires_at": None if self.expires_at is None else self.expires_at.isoformat(),
             "toolgate": {
                 "v": _FORMAT,
+                "kind": self.kind,
+                **({} if self.kind == "approval" else {"answers": list(self.allowed)}),
                 "request_id": self.request_id,
                 "digest": self.digest,
                 "tier": self.tier,
@@ -193,9 +208,11 @@ class ApprovalRequest:
             agent_path=tuple(ours["agent_path"]),
             args_schema=None if ours["input_schema"] is not None else review.get("args_schema"),
             input_schema=ours["input_schema"],
-            allowed=tuple(review["allowed_decisions"]),
+            allowed=tuple(ours.get("answers") or review["allowed_decisions"]),
             hint=ours["hint"],
             error=ours["error"] or "",
+            expires_at=None if value["expires_at"] is None else datetime.fromisoformat(value["expires_at"]),
+            kind=ours.get("kind", "approval"),
         )
 
 
@@ -208,7 +225,7 @@ def is_approval_interrupt(value: Any) -> bool:
     """Whether an interrupt's value is one of this package's requests."""
     return (
         isinstance(value, Mapping)
-        and value.get("reason") == INTERRUPT_REASON
+        and value.get("reason") in (INTERRUPT_REASON, OUTCOME_REASON)
         and isinstance(value.get("toolgate"), Mapping)
         and len(value.get("action_requests") or ()) == 1
         and len(value.get("review_configs") or ()) == 1

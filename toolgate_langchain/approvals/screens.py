@@ -95,7 +95,8 @@ def _from_inbox(answer: Mapping[str, Any], words: Mapping[str, str], request: Ap
         return plain
     if kind == "ignore" or not isinstance(said, str):
         raise InvalidAnswerError(f'"args" of {kind!r} must be {"null" if kind == "ignore" else "a text"}')
-    if kind == "response" and request is not None and "respond" not in request.allowed:
+    asked = None if request is None or request.kind != "approval" else request
+    if kind == "response" and asked is not None and "respond" not in asked.allowed:
         # Either way nothing runs and the model reads the text; this tool's result may not be written by hand.
         plain["type"] = "reject"
     return {**plain, "message": said}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
+    from toolgate_langchain.approvals.carrying import Carrying
     from toolgate_langchain.approvals.rule_ledger import Said
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.approvals.turn import Run, TurnRecord
@@ -131,6 +132,7 @@ class BaseTurns:
         state: Mapping[str, Any],
         answered: Container[str],
         ask: Callable[[dict[str, Any]], Any],
+        carrying: Carrying | None = None,
     ) -> Steps[dict[str, Any]]:
         """Ask about the calls of a turn that need a person, and say what to save of the answers.
 
@@ -141,9 +143,13 @@ class BaseTurns:
             state: The agent's state.
             answered: The ids of calls that have their tool message already.
             ask: Shows one request and returns the raw answer; may suspend the run instead.
+            carrying: Claims each answer before it is taken in, where several workers could have it.
         """
         find, mode = self._runs.find, self._gate.answers
-        queue = ApprovalQueue(self._gate.judge, run, turn, message.tool_calls, find, mode, self.pauses)
+        expiry = self._gate.request_expiry
+        queue = ApprovalQueue(
+            self._gate.judge, run, turn, message.tool_calls, find, mode, self.pauses, carrying, expiry
+        )
         yield from queue.ask_all(ask)
         update: dict[str, Any] = {TURN: turn.to_json()}
         if refusals := self._refused_early(turn, answered):

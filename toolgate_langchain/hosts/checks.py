@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.policy.approval_rule import ApprovalRule
 
-__all__ = ["check_call", "check_callables", "check_caps", "check_kinds", "check_lists", "check_names", "check_record"]
+__all__ = [
+    "check_call",
+    "check_callables",
+    "check_caps",
+    "check_expiry",
+    "check_kinds",
+    "check_lists",
+    "check_names",
+    "check_record",
+]
 
 
 def check_kinds(*, catalog: Any, approval_rule: Any, ledger: Any) -> None:
@@ -89,3 +99,23 @@ def check_caps(given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if type(value) is not int or value < 1:
             raise ConfigurationError(f"{name} is {value!r}; it must be a whole number of at least 1")
+
+
+def check_expiry(given: Any, answers: str) -> timedelta | None:
+    """Refuse what is no time to answer in.
+
+    Args:
+        given: For how long requests can be answered.
+        answers: Whether answers name their request.
+
+    Raises:
+        ConfigurationError: Naming the argument.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, timedelta) or given <= timedelta(0):
+        raise ConfigurationError(f"request_expiry is {given!r}; it must be a timedelta longer than nothing, or None")
+    if answers != "strict":
+        # A late answer that names no request would be taken for an answer to what is asked next.
+        raise ConfigurationError('request_expiry needs answers="strict": a late answer must name its request')
+    return given

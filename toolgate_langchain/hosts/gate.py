@@ -22,6 +22,7 @@ from toolgate_langchain.hosts.checks import (
     check_call,
     check_callables,
     check_caps,
+    check_expiry,
     check_kinds,
     check_lists,
     check_names,
@@ -45,6 +46,7 @@ from toolgate_langchain.policy.unattended import UnattendedToolFilter
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from datetime import timedelta
     from langchain.agents.middleware.types import AgentMiddleware
     from langchain_core.messages import ToolCall
     from langchain_core.tools import BaseTool
@@ -94,6 +96,8 @@ class ToolGate:
             and cannot be does not run.
         record_results: Whether the record keeps what tools gave, and not only its digest and size.
         clock: The time, with a time zone.
+        request_expiry: For how long a request can be answered, from when it is first shown; `None` for as long as it
+            waits. Afterwards it is denied as expired, and the run goes on when it is resumed. Needs `"strict"` answers.
         new_id: Gives random ids.
 
     Raises:
@@ -119,6 +123,7 @@ class ToolGate:
         record: RecordLevel = "decisions",
         record_results: bool = False,
         clock: Callable[[], datetime] | None = None,
+        request_expiry: timedelta | None = None,
         new_id: Callable[[], str] | None = None,
     ) -> None:
         check_kinds(catalog=catalog, approval_rule=approval_rule, ledger=ledger)
@@ -137,6 +142,7 @@ class ToolGate:
         self.ledger: Ledger = ledger if ledger is not None else InMemoryLedger()
         self.answers: AnswerMode = answers
         self.on_decision = on_decision
+        self.request_expiry = check_expiry(request_expiry, answers)
         self.rulebook = Rulebook(self.catalog, self.approval_rule, tuple(argument_policies))
         self.judge = TurnJudge(
             self.rulebook,

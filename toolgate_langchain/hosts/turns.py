@@ -13,6 +13,7 @@ from langgraph.types import Command, Send, interrupt
 from toolgate_langchain.approvals.turn import Run, TurnRecord, raw_digest
 from toolgate_langchain.hosts.base_turns import BaseTurns
 from toolgate_langchain.hosts.calls import answered_after, in_order, last_ai_message, with_refused_invalid_calls
+from toolgate_langchain.hosts.carrying import Carrier
 from toolgate_langchain.hosts.parent_run import current_run
 from toolgate_langchain.hosts.run_state import TURN
 from toolgate_langchain.hosts.structured import structured_output_names
@@ -170,8 +171,10 @@ class Turns(BaseTurns):
             turn = yield from self._judge_late(state, run, message, late, turn)
         if turn is None or turn.settled:
             return None
+        carrier = Carrier(self._gate.ledger)
+        asking = carrier.asking(interrupt)
         try:
-            return (yield from self._ask_all(run, turn, message, state, answered, interrupt))
+            return (yield from self._ask_all(run, turn, message, state, answered, asking, carrier))
         except GraphInterrupt as pause:
             # The tool that the agent runs in, if any, knows of the pause.
             if (parent := current_run.get()) is not None:

@@ -57,6 +57,7 @@ class Code:
     BAD_ANSWERS: Final = "bad_answers"
     TOO_MANY_REQUESTS: Final = "too_many_requests"
     WITHDRAWN: Final = "withdrawn"
+    EXPIRED: Final = "expired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ MODEL_MESSAGES: Final = {
     Code.BAD_ANSWERS: "No usable answer came from the person who was asked.",
     Code.TOO_MANY_REQUESTS: "Too many calls of this turn need a person. Propose fewer at a time.",
     Code.WITHDRAWN: "The approval was withdrawn before it was used.",
+    Code.EXPIRED: "It needed a person's approval, and nobody gave it in time.",
 }
 """What the model is told, by code: a safe sentence and no rule text, group, zone or caller."""
 

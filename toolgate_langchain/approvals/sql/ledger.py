@@ -8,17 +8,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 from uuid import uuid4
 
-from toolgate_langchain.approvals.sql import answers, grants, record, runs
+from toolgate_langchain.approvals.sql import answers, grants, outcomes, record, runs
 from toolgate_langchain.approvals.sql.calling import Caller
 from toolgate_langchain.approvals.sql.database import Database
 from toolgate_langchain.approvals.sql.inbox_methods import SqlInbox
 from toolgate_langchain.approvals.sql.noting import RecordInSql
+from toolgate_langchain.approvals.sql.outcome_methods import SqlOutcomes
 from toolgate_langchain.approvals.sql.standing import RulesInSql
 from toolgate_langchain.approvals.sql.tables import micros
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from langchain_core.messages import ToolMessage
     from sqlalchemy import URL, Connection
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
@@ -38,11 +40,15 @@ LEASE: Final = timedelta(minutes=5)
 died meanwhile must not stay "being answered" for ever."""
 
 
+_REMEMBERED: Final = 4_096
+"""Claims of which a ledger knows that they are its own, so that it can give them back."""
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqlLedger(RulesInSql, SqlInbox, RecordInSql):
+class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql):
     """A ledger in a database. It outlives the process, and any number of workers may share it.
 
     `SqlLedger("sqlite:///ledger.db")` is a file for the processes of one machine, and
@@ -92,9 +98,6 @@ class SqlLedger(RulesInSql, SqlInbox, RecordInSql):
 
     def _write(self, work: Callable[Concatenate[Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> Maybe[_T]:
         return self._caller.call(lambda: self._database.write(work, *args, **kwargs))
-
-    def _micros(self) -> int:
-        return micros(self._clock())
 
     def prepare(self) -> None:
         """Connect, and make the tables or bring them up to date, which the first use does otherwise."""
@@ -235,6 +238,9 @@ class SqlLedger(RulesInSql, SqlInbox, RecordInSql):
         got = self._database.write(grants.claim, request_id, holder=holder, at=micros(at), until=until)
         if got:
             self._claims[request_id] = holder
+            # Whoever keeps a claim until its lease is over does not give it back.
+            if len(self._claims) > _REMEMBERED:
+                del self._claims[next(iter(self._claims))]
         return got
 
     def release(self, request_id: str) -> Maybe[None]:
@@ -253,11 +259,18 @@ class SqlLedger(RulesInSql, SqlInbox, RecordInSql):
         return self._write(grants.grant, request_id, digest, at=self._micros())
 
     def start(
-        self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool, entry: Entry | None = None
+        self,
+        request_id: str,
+        digest: str,
+        *,
+        needs_grant: bool,
+        repeatable: bool,
+        hold: bool = False,
+        entry: Entry | None = None,
     ) -> Maybe[StartStatus]:
         """See `RecordLedger.start`."""
         return self._write(
-            grants.start,
+            outcomes.start,
             request_id,
             digest,
             needs_grant=needs_grant,
@@ -265,11 +278,21 @@ class SqlLedger(RulesInSql, SqlInbox, RecordInSql):
             attempt=uuid4().hex,
             at=self._micros(),
             entry=entry,
+            until=self._until() if hold else 0,
         )
 
-    def end(self, request_id: str, status: GrantStatus, *, entry: Entry | None = None) -> Maybe[None]:
+    def end(
+        self,
+        request_id: str,
+        status: GrantStatus,
+        *,
+        result: ToolMessage | None = None,
+        scope: str = "",
+        entry: Entry | None = None,
+    ) -> Maybe[None]:
         """See `RecordLedger.end`."""
-        return self._write(grants.end, request_id, status, at=self._micros(), entry=entry)
+        at = self._micros()
+        return self._write(outcomes.end, request_id, status, result=result, scope=scope, at=at, entry=entry)
 
     def status(self, request_id: str) -> Maybe[GrantStatus | None]:
         """See `Ledger.status`."""

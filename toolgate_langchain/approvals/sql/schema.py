@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Column, Integer, MetaData, Table, insert, inspect, select, text, update
 
+from toolgate_langchain.approvals.sql.outcomes import make_identity
 from toolgate_langchain.approvals.sql.stamps import MAKE_STAMPS
 from toolgate_langchain.approvals.sql.tables import EVENTS, METADATA
 from toolgate_langchain.errors import LedgerSchemaError
@@ -29,6 +30,7 @@ _LOCK: Final = 0x74_6F_6F_6C_67_61_74_65
 
 def _create(connection: Connection) -> None:
     METADATA.create_all(connection, checkfirst=False)
+    make_identity(connection)
     for statement in (*_APPEND_ONLY[connection.dialect.name], *MAKE_STAMPS[connection.dialect.name]):
         connection.execute(text(statement))
 

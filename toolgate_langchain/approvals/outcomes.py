@@ -1,0 +1,69 @@
+"""The ledger's part for what became of calls: who is still at one, what it gave, and what is not known.
+
+A worker can die between the start of a call and the word that it ended. Then nobody knows what happened, and that
+is kept apart from what is known: a call that another worker is still at, one whose result was recorded and not yet
+carried into its run, and one that may be tried again because a person said so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from langchain_core.messages import ToolMessage
+
+    from toolgate_langchain.approvals.ledger import Maybe
+
+__all__ = ["Outcomes"]
+
+
+class Outcomes(Protocol):
+    """What a ledger keeps of calls that started. A part of `Ledger`; see there for what may be awaited."""
+
+    def identity(self) -> Maybe[str]:
+        """What tells this ledger from others, for all workers the same; empty where it ends with its process."""
+        ...
+
+    def held(self, request_id: str) -> Maybe[bool]:
+        """Whether a worker may still be at a call that it started with `hold`: it did not end, and has its lease."""
+        ...
+
+    def tries(self, request_id: str) -> Maybe[int]:
+        """How often a call was started."""
+        ...
+
+    def try_again(self, request_id: str, digest: str, tries: int) -> Maybe[bool]:
+        """Claim the right to start a call again whose outcome is unknown, because a person said so.
+
+        Args:
+            request_id: The request, or the id that stands in for it.
+            digest: The digest of the very call.
+            tries: How often it had been started when the person was asked. Of all who carry that answer one wins.
+        """
+        ...
+
+    def result(self, request_id: str) -> Maybe[ToolMessage | None]:
+        """What a call gave, while its turn goes on; `None` where nothing was kept."""
+        ...
+
+    def forget_results(self, scope: str) -> Maybe[None]:
+        """Forget what the calls of a run gave: their turn is over."""
+        ...
+
+    def ends_at(self, request_id: str) -> Maybe[datetime | None]:
+        """When a request expires that was asked; `None` where it never does, or was not asked."""
+        ...
+
+    def expire(self, request_id: str, *, at: datetime) -> Maybe[bool]:
+        """Close a request whose time is over and that has no answer; whether it is closed that way, now or before.
+
+        Args:
+            request_id: The request.
+            at: The time.
+
+        Raises:
+            LedgerError: If the request was asked well after that time, so that a clock went back.
+        """
+        ...

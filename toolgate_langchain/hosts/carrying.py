@@ -1,0 +1,76 @@
+"""One worker takes an answer into a paused graph; another that resumes it at the same time leaves no trace there.
+
+Two workers that resume one thread both start from its last checkpoint and both run the node that asks. Whoever of them
+does not get the claim leaves the node before anything is saved of it, so that the history goes on in one line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from toolgate_langchain.hosts._langgraph import LeavesNothing, pause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolgate_langchain.approvals.ledger import Ledger
+    from toolgate_langchain.approvals.steps import Steps
+
+__all__ = ["Carrier"]
+
+
+class Carrier:
+    """Takes answers in, in one pass of a node over its questions; see `Carrying`.
+
+    Its claims are kept until their lease is over: until then the answer is in its run, and whoever looks later finds
+    that the run went on. Made before the first question of the pass.
+
+    Args:
+        ledger: Where answers are claimed.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger, self._pause = ledger, pause()
+        self._delivered = 0
+        self._claimed: dict[str, str] = {}
+
+    def asking(self, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """What asks, counting the answers: those that were saved before are no news."""
+
+        def counted(shown: Any) -> Any:
+            answer = ask(shown)
+            self._delivered += 1
+            return answer
+
+        return counted
+
+    def take(self, request_id: str) -> Steps[None]:
+        """See `Carrying.take`."""
+        paused = self._pause
+        if paused is None or paused.replays or self._delivered <= paused.answers or request_id in self._claimed:
+            return
+        # For this very pause: a fork of it is asked, and answered, on its own.
+        key = f"{request_id}:{paused.task}"
+        if (yield lambda: self._ledger.claim(key)) is not True:
+            raise LeavesNothing(
+                f"request {request_id} was already answered: another worker carries its answer into the run; nothing "
+                "was saved here. If that worker died, resume the run when its lease is over"
+            )
+        self._claimed[request_id] = key
+        newest: str | None = yield paused.newest
+        # Ids of checkpoints are in the order of their making.
+        if newest is not None and newest > paused.checkpoint:
+            raise LeavesNothing(
+                f"request {request_id} was already answered, and its run went on; nothing was saved here"
+            )
+
+    def give_back(self, request_id: str) -> Steps[None]:
+        """See `Carrying.give_back`."""
+        key = self._claimed.pop(request_id, None)
+        if key is not None:
+            yield lambda: self._ledger.release(key)
+
+    def failed(self) -> Steps[None]:
+        """See `Carrying.failed`."""
+        for request_id in list(self._claimed):
+            yield from self.give_back(request_id)
