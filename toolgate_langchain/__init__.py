@@ -68,7 +68,9 @@ __all__ = [
     "Verdict",
     "adrive",
     "drive",
+    "export_record",
     "pending_requests",
+    "replay_record",
     "tool_profile",
     "well_known_profiles",
 ]
@@ -106,7 +108,9 @@ _WHERE = {
     "Verdict": "vocabulary",
     "adrive": "hosts.driving",
     "drive": "hosts.driving",
+    "export_record": "approvals.recording.lines",
     "pending_requests": "hosts.driving",
+    "replay_record": "approvals.recording.replay",
     "tool_profile": "catalog.profile",
     "well_known_profiles": "catalog.wellknown",
 }

@@ -12,6 +12,7 @@
     ├── HeuristicError                    a heuristic raised; the run fails before anything is saved
     ├── LedgerError                       a ledger's database cannot be used; nothing is released
     ├── AlreadyAnsweredError              another worker carries this answer, or is at this call; nothing was saved
+    ├── RecordError (ValueError)          a line of an exported record cannot be read, or was altered
     ├── SessionError (ValueError)         a saved session is altered, unsigned, newer, or belongs elsewhere
     ├── ToolApprovalRequired              a `GatedAgent` waits for a person, and was told to raise then
     ├── TurnLimitReached                  a `GatedAgent` made as many turns as it may
@@ -44,6 +45,7 @@ __all__ = [
     "MissingCheckpointerError",
     "MissingExtraError",
     "NotPlainJsonError",
+    "RecordError",
     "SessionError",
     "ToolApprovalRequired",
     "ToolGateError",
@@ -139,6 +141,20 @@ class ForeignInterruptError(ToolGateError):
 
 class SessionError(ToolGateError, ValueError):
     """A saved session that is not used: altered, unsigned, newer than this version, or of another agent or thread."""
+
+
+class RecordError(ToolGateError, ValueError):
+    """A line of an exported record that cannot be read, or that was changed, moved or taken out."""
+
+    def __init__(self, line: int, why: str) -> None:
+        """Name the line and what is wrong with it.
+
+        Args:
+            line: Its number in the file, from 1.
+            why: What is wrong.
+        """
+        super().__init__(f"line {line} of the record: {why}")
+        self.line = line
 
 
 class ToolApprovalRequired(ToolGateError):  # it says what is needed, not what failed

@@ -248,7 +248,7 @@ class ApprovalQueue:
         # Whatever an operator offers, a person who is asked can say no.
         if answer.type not in (*request.allowed, "reject"):
             raise InvalidAnswerError(f'"{answer.type}" is not possible here; possible: {", ".join(request.allowed)}')
-        self._check_memory(answer, request)
+        self._check_memory(answer, request, call)
         if answer.type != "reject":
             yield from self._check_first(call, answer)
         yield from self._carrying.take(call.request_id)
@@ -286,7 +286,7 @@ class ApprovalQueue:
         now = self._judge.clock()
         return self._judge.ledger.answer(call.request_id, answer, thread_id=self._run.thread_id, at=now)
 
-    def _check_memory(self, answer: ApprovalAnswer, request: ApprovalRequest) -> None:
+    def _check_memory(self, answer: ApprovalAnswer, request: ApprovalRequest, call: CallRecord) -> None:
         wanted = answer.remember
         if wanted is None:
             return
@@ -298,6 +298,9 @@ class ApprovalQueue:
                 offered |= {("arguments", "thread"), ("tool", "thread")}
             if self._run.context.caller_id is not None:
                 offered |= {("arguments", "user"), ("tool", "user")}
+        if call.sensitive:
+            # A rule would keep the very arguments, for years and for many eyes.
+            offered = {offer for offer in offered if offer[0] != "arguments"}
         if (wanted.what, wanted.scope) not in offered:
             listed = ", ".join(sorted({f"{what} ({scope})" for what, scope in offered})) or "nothing"
             raise InvalidAnswerError(

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import bindparam, or_, select
 
+from toolgate_langchain.approvals.recording.event import LedgerEvent
 from toolgate_langchain.approvals.sql.tables import EVENTS, SWITCH, as_time
 from toolgate_langchain.approvals.sql.writing import insert_or_replace, note_event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -29,21 +28,6 @@ _OF_REQUEST = _EVENTS.where(_THE_REQUEST)
 _SAME_THREAD = EVENTS.c.thread_id == bindparam("thread_id")
 _THE_THREAD = or_(_SAME_THREAD, EVENTS.c.request_id.in_(select(EVENTS.c.request_id).where(_SAME_THREAD)))
 _SINCE = EVENTS.c.at >= bindparam("since")
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerEvent:
-    """One thing that happened in a ledger, written in the transaction in which it happened."""
-
-    number: int
-    """Its place in the record. Later is greater; there are gaps."""
-    at: datetime
-    kind: str
-    """`asked`, `answered`, `grant_...`, `start_...`, `call_...`, `rule_kept`, `rule_revoked`, `stopped`, `resumed`."""
-    request_id: str | None
-    thread_id: str | None
-    detail: Mapping[str, Any]
-    """What else is known of it, in plain JSON. Arguments of a call are there with sensitive values masked."""
 
 
 def stopped(connection: Connection) -> bool:
