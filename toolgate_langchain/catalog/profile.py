@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from toolgate_langchain.catalog.egress import EgressScope
 from toolgate_langchain.errors import CatalogError
-from toolgate_langchain.vocabulary import DataClass, Tier
+from toolgate_langchain.vocabulary import DataClass, Tier, TrustZone
 
 __all__ = ["METADATA_KEY", "STRICT", "ToolProfile", "profile_of", "tool_profile"]
 
@@ -61,6 +61,25 @@ class ToolProfile:
 
     endpoints: Annotated[tuple[str, ...], Strict(False)] = ()
     """The names of the arguments that are addresses, each a URL or a list of URLs; `EgressPolicy` checks them."""
+
+    zone: Annotated[TrustZone | None, Strict(False)] = None
+    """Where what a call is given ends up, for a tool that hands it on. `None`: anywhere, once zones are in use."""
+
+    results_trusted: bool = False
+    """Nobody but the operator and the person can have written any of its results. `FlowPolicy` takes every
+    other result for untrusted content."""
+
+    trusted_fields: Annotated[frozenset[str], Strict(False)] = frozenset()
+    """Of results that are not trusted: the fields that the tool's own system fills in and nobody else can write, such
+    as an id or an authenticated sender. Dotted paths from the top, places in lists left out: `id`, `owner.id`."""
+
+    decisive: Annotated[frozenset[str] | None, Strict(False)] = None
+    """The arguments that decide what a call does and to whom, such as recipients, an amount, the id of what is
+    deleted. `None`: all. `FlowPolicy` asks where they come from."""
+
+    preview: Callable[[Mapping[str, Any]], str | Awaitable[str]] | None = None
+    """Called with the effective arguments of one call that is asked about; tells what it would do: a diff, the
+    rows that it touches. Must change nothing. It is called again right before the call runs."""
 
     idempotent: bool = False
     """Running the same call twice does no more than running it once, so it may be repeated."""
@@ -125,7 +144,17 @@ class ToolProfile:
     def without_tier(self) -> ToolProfile:
         """The same restrictions with the classification taken away, that of the results too, and what was accepted."""
         return replace(
-            self, tier=None, data_class=None, egress=None, idempotent=False, standing=None, ungated_agents=False
+            self,
+            tier=None,
+            data_class=None,
+            egress=None,
+            zone=None,
+            results_trusted=False,
+            trusted_fields=frozenset(),
+            decisive=None,
+            idempotent=False,
+            standing=None,
+            ungated_agents=False,
         )
 
 
@@ -143,6 +172,11 @@ def tool_profile(
     data_class: DataClass | None = None,
     egress: EgressScope | None = None,
     endpoints: tuple[str, ...] | list[str] = (),
+    zone: TrustZone | None = None,
+    results_trusted: bool = False,
+    trusted_fields: frozenset[str] | set[str] = frozenset(),
+    decisive: frozenset[str] | set[str] | None = None,
+    preview: Callable[[Mapping[str, Any]], str | Awaitable[str]] | None = None,
     idempotent: bool = False,
     sensitive: frozenset[str] | set[str] = frozenset(),
     standing: Literal["never", "arguments", "tool"] | None = None,
@@ -164,6 +198,11 @@ def tool_profile(
         data_class: How sensitive results are.
         egress: How far what a call is given can travel.
         endpoints: The arguments that are addresses.
+        zone: Where what a call is given ends up.
+        results_trusted: Whether nobody else can have written results.
+        trusted_fields: Fields of results that nobody else can have written.
+        decisive: The arguments that decide what a call does and to whom.
+        preview: Tells what a call would do.
         idempotent: Whether a call may be repeated.
         sensitive: Names of arguments and fields that are masked in the record.
         standing: The widest "don't ask again" to offer.
@@ -184,6 +223,11 @@ def tool_profile(
         data_class=data_class,
         egress=egress,
         endpoints=tuple(endpoints),
+        zone=zone,
+        results_trusted=results_trusted,
+        trusted_fields=frozenset(trusted_fields) if isinstance(trusted_fields, set) else trusted_fields,
+        decisive=frozenset(decisive) if isinstance(decisive, set) else decisive,
+        preview=preview,
         idempotent=idempotent,
         sensitive=frozenset(sensitive) if isinstance(sensitive, set) else sensitive,
         standing=standing,

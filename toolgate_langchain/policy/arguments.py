@@ -17,7 +17,9 @@ from toolgate_langchain.vocabulary import Verdict
 if TYPE_CHECKING:
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.policy.caller import Caller
+    from toolgate_langchain.policy.history import History
     from toolgate_langchain.policy.surface import Surface
+    from toolgate_langchain.vocabulary import TrustZone
 
 __all__ = ["ArgumentPolicy", "ArgumentView", "PolicyAnswer", "ask_policy"]
 
@@ -32,6 +34,10 @@ class ArgumentView:
     entry: CatalogEntry
     surface: Surface
     caller: Caller | None
+    history: History | None = None
+    """What was read and said before the call; only where a policy asks for it (`needs_history`)."""
+    zone: TrustZone | None = None
+    """The worst zone of the run's models; `None` where none was declared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.policy.caller import Caller, RunConfiguration
+    from toolgate_langchain.policy.history import History
     from toolgate_langchain.policy.surface import Surface
 
 __all__ = [
@@ -111,6 +112,8 @@ class CallFacts:
     """The run has used up its auto-approved turns."""
     stopped: bool = False
     """The switch that stops all releases is on."""
+    history: History | None = None
+    """What was read and said before the call; obtained only where an argument policy asks for it."""
 
 
 def worst_zone(zones: object) -> TrustZone | None:

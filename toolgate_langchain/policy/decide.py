@@ -78,6 +78,11 @@ class Rulebook:
         policies: tuple[object, ...] = self.argument_policies
         return tuple(policy for policy in policies if isinstance(policy, ResolvingPolicy))
 
+    @property
+    def needs_history(self) -> bool:
+        """Whether one of the argument policies must be told what was read and said before a call."""
+        return any(getattr(policy, "needs_history", False) is True for policy in self.argument_policies)
+
 
 class _Tool(Protocol):
     """A tool, or what was saved of it with a turn."""
@@ -161,7 +166,9 @@ def _decide(
     for policy in rulebook.argument_policies:
         answer = ask_policy(
             policy,
-            ArgumentView(call.name, arguments.values, entry, context.surface, context.caller),
+            ArgumentView(
+                call.name, arguments.values, entry, context.surface, context.caller, facts.history, context.zone
+            ),
         )
         if heard is not None:
             heard.append(answer)

@@ -1,0 +1,172 @@
+"""What may follow what: a policy that knows what was read before a call, and where its arguments come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from toolgate_langchain.policy.arguments import PolicyAnswer
+from toolgate_langchain.policy.history import History, scalars
+from toolgate_langchain.policy.naming import said_by_person
+from toolgate_langchain.policy.provenance import Origin, Provenance
+from toolgate_langchain.policy.tokens import addresses
+from toolgate_langchain.vocabulary import DataClass, TrustZone, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from toolgate_langchain.catalog.entry import CatalogEntry
+    from toolgate_langchain.catalog.profile import ToolProfile
+    from toolgate_langchain.policy.arguments import ArgumentView
+
+__all__ = ["FlowPolicy", "Traced"]
+
+_ALLOWED: Final = PolicyAnswer(Verdict.ALLOW)
+_STAYS: Final = ("none", "own_site")
+"""Scopes in which nothing that a tool is given leaves the house."""
+_SHOWN: Final = 80
+"""Characters of a value that a reason repeats; the request shows all of it beside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """One decisive value of a call, with where it comes from."""
+
+    argument: str
+    value: Any
+    origin: Origin
+
+    @property
+    def text(self) -> str:
+        """In one line, for the person who is asked."""
+        value = str(self.value)
+        shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+        return f"{self.argument} {shown!r} comes from {self.origin.words}"
+
+
+class FlowPolicy:
+    """Says what may follow what was read; an argument policy for `ToolGate(argument_policies=[FlowPolicy()])`.
+
+    What a tool's results are stands on its profile: `results_trusted`, `trusted_fields` and `data_class`. What
+    nobody labelled is untrusted. Two rules:
+
+    - **Influence.** Once anything untrusted was read in the conversation, a change whose decisive arguments
+      (`ToolProfile.decisive`; all, where nothing is declared) do not come from the person's own words or from
+      trusted data is asked about, whatever a standing rule or a heuristic says. So is an address inside of its
+      other arguments, and a call that only reads and whose arguments leave the house.
+    - **Zones.** Data above a zone's ceiling does not reach the zone: a call that hands something to a tool outside
+      of the house (`ToolProfile.zone`; anywhere, where nothing is declared) is denied after more sensitive data
+      was read, unless all that it carries is the person's own words. It holds once a zone is in use: the
+      run's, or the tool's own.
+
+    It does not protect from what untrusted text makes of a call without a decisive argument, from a choice
+    among values that are all trusted, or from what a tool reads inside.
+
+    Args:
+        observe: Decide nothing and log what would have been decided. Exactly `True` switches it on.
+
+    Raises:
+        ConfigurationError: If `observe` is no bool.
+    """
+
+    __name__ = "flow"
+    needs_history = True
+
+    def __init__(self, *, observe: bool = False) -> None:
+        if not isinstance(observe, bool):
+            from toolgate_langchain.errors import ConfigurationError
+
+            raise ConfigurationError(f"observe is {observe!r}; it must be True or False")
+        self.observe = observe
+
+    def __call__(self, view: ArgumentView) -> PolicyAnswer:
+        """What holds for one call; everything is allowed while it only observes."""
+        return _ALLOWED if self.observe else self.would(view)
+
+    def would(self, view: ArgumentView) -> PolicyAnswer:
+        """What holds for one call, also where the policy only observes."""
+        history = view.history
+        if history is None:
+            if _changes(view.entry) or _reaches_out(view.entry.profile):
+                return PolicyAnswer(Verdict.ASK, "what was read before it is not known")
+            return _ALLOWED
+        if above := _above_a_ceiling(view, history):
+            return PolicyAnswer(Verdict.DENY, above)
+        open_values = [one for one in self.trace(view) if not one.origin.vouched]
+        if not open_values:
+            return _ALLOWED
+        listed = "; ".join(one.text for one in open_values[:5])
+        return PolicyAnswer(Verdict.ASK, f"untrusted content was read before it, and {listed}")
+
+    def trace(self, view: ArgumentView) -> list[Traced]:
+        """The decisive values of a call, each with where it comes from; none where nothing untrusted was read."""
+        history, entry = view.history, view.entry
+        if history is None or not history.untrusted:
+            return []
+        changes = _changes(entry)
+        if not changes and not _reaches_out(entry.profile):
+            return []
+        provenance, traced = Provenance(history), list[Traced]()
+        decisive = _decisive(entry.profile, changes=changes)
+        defaults = _defaults(entry)
+        for name, given in view.arguments.items():
+            if name in defaults and defaults[name] == given and type(defaults[name]) is type(given):
+                continue
+            for path, value in _values(name, given):
+                if decisive is None or name in decisive or path in decisive:
+                    traced.append(Traced(path, value, provenance.of(value, name, view.name)))
+                elif isinstance(value, str):
+                    inside = dict.fromkeys(addresses(value))
+                    traced.extend(Traced(path, one, provenance.of(one, name, view.name)) for one in inside)
+        return traced
+
+
+def _changes(entry: CatalogEntry) -> bool:
+    return entry.effective_tier.changes_state
+
+
+def _reaches_out(profile: ToolProfile) -> bool:
+    """Whether what a tool is given may leave the house; one that declares nothing counts as doing so."""
+    return profile.egress not in _STAYS
+
+
+def _decisive(profile: ToolProfile, *, changes: bool) -> frozenset[str] | None:
+    """The arguments that say what a call does and to whom; `None` where all do."""
+    if profile.decisive is not None:
+        return profile.decisive | frozenset(profile.endpoints)
+    return None if changes or not profile.endpoints else frozenset(profile.endpoints)
+
+
+def _values(name: str, given: Any) -> Iterator[tuple[str, Any]]:
+    """The values of an argument that say something, each with its path."""
+    for one in scalars({name: given}):
+        if one.value is not None and one.value != "":
+            yield one.path, one.value
+
+
+def _defaults(entry: CatalogEntry) -> Mapping[str, Any]:
+    """The values that the tool itself has for arguments, which are nobody's words."""
+    schema = None if entry.arguments is None else entry.arguments.json_schema
+    properties = (schema or {}).get("properties")
+    if not isinstance(properties, dict):
+        return {}
+    return {name: one["default"] for name, one in properties.items() if isinstance(one, dict) and "default" in one}
+
+
+def _above_a_ceiling(view: ArgumentView, history: History) -> str:
+    """Why a call would hand data to a zone that may not have it; empty where it does not."""
+    profile = view.entry.profile
+    if not _reaches_out(profile) or (view.zone is None and profile.zone is None):
+        return ""
+    zone = TrustZone.EXTERNAL_ANYWHERE if profile.zone is None else profile.zone
+    seen = history.data_class
+    if seen is None or seen <= zone.ceiling:
+        return ""
+    values = [(path, value) for name, given in view.arguments.items() for path, value in _values(name, given)]
+    if all(said_by_person(value, path.partition(".")[0], history.words) for path, value in values):
+        return ""
+    undeclared = " (or of no declared class)" if seen is DataClass.SECRET else ""
+    return (
+        f"{seen.value} data{undeclared} was read, above {zone.ceiling.value}, the ceiling of zone {zone.value}, "
+        "which the tool hands its arguments to"
+    )

@@ -1,0 +1,97 @@
+"""What was read and said in a conversation so far, with the label of each part: what flow is decided on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolgate_langchain.catalog.profile import ToolProfile
+    from toolgate_langchain.vocabulary import DataClass
+
+__all__ = ["UNLABELLED", "History", "ReadResult", "ResultLabel", "Scalar", "label_of", "scalars"]
+
+MAX_SCALARS: Final = 20_000
+"""Values of one structured result that are looked at; what comes behind them vouches for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultLabel:
+    """What the result of a tool is: whose words it holds, and how sensitive it is."""
+
+    trusted: bool = False
+    """Nobody but the operator and the person can have written any of it."""
+    trusted_fields: frozenset[str] = frozenset()
+    """Of a result that is not trusted: the fields that nobody else can have written, as dotted paths."""
+    data_class: DataClass | None = None
+    """`None` where nobody said, which counts as secret once zones are in use."""
+
+
+UNLABELLED: Final = ResultLabel()
+
+
+def label_of(profile: ToolProfile) -> ResultLabel:
+    """What a profile says of a tool's results."""
+    return ResultLabel(profile.results_trusted, profile.trusted_fields, profile.data_class)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """One result that the model has read."""
+
+    tool: str
+    text: str
+    structure: Any = None
+    """The result as plain JSON, where it has a structure; else `None`."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """What the tool was called with. A result never vouches for what its own call said."""
+    label: ResultLabel = UNLABELLED
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A conversation up to a turn, as far as flow depends on it. Labels only ever get worse along a thread."""
+
+    words: tuple[str, ...] = ()
+    """The person's own words: the messages of the input to the root graph, and nothing else."""
+    results: tuple[ReadResult, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+    """Text from elsewhere, each with where it comes from; it is not trusted."""
+    untrusted: bool = False
+    """Whether anything untrusted was read in the conversation, also where it is not there any more."""
+    data_class: DataClass | None = None
+    """The most sensitive class of what was read in the conversation; `None` while nothing was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One value in a structured result."""
+
+    value: Any
+    path: str
+    """The keys that lead to it, joined by dots; places in lists are left out."""
+    record: int
+    """A number for the object that it stands in, the same for all values of that object and of those inside."""
+    ancestors: tuple[int, ...] = ()
+    """The objects around that one."""
+
+
+def scalars(structure: Any) -> Iterator[Scalar]:
+    """The values of a structured result that are neither objects nor lists, in their order."""
+    waiting: list[tuple[Any, str, int, tuple[int, ...]]] = [(structure, "", 0, ())]
+    given, records = 0, 0
+    while waiting and given < MAX_SCALARS:
+        value, path, record, ancestors = waiting.pop()
+        if isinstance(value, Mapping):
+            records += 1
+            inside = (*ancestors, record)
+            for key in reversed(list(value)):
+                waiting.append((value[key], f"{path}.{key}" if path else str(key), records, inside))
+        elif isinstance(value, list | tuple):
+            waiting.extend((item, path, record, ancestors) for item in reversed(value))
+        else:
+            given += 1
+            yield Scalar(value, path, record, ancestors)

@@ -1,0 +1,89 @@
+"""When two values are one, and when a text speaks of a value at all."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from toolgate_langchain.policy.dates import read_moment
+from toolgate_langchain.policy.naming import ID_WORDS, names_day, parts_of, stems_of
+from toolgate_langchain.policy.tokens import address, number_text
+from toolgate_langchain.policy.wording import MAX_READ, wording
+
+if TYPE_CHECKING:
+    from toolgate_langchain.policy.history import Scalar
+
+__all__ = ["can_name", "is_id", "is_value", "mentions", "of_one_kind", "plain_text", "same"]
+
+_SHORTEST_NAME: Final = 4
+"""Characters of a value that can name a record in a text; shorter ones stand in any text."""
+
+_VERBS: Final = re.compile("get|list|read|search|find|add|create|update|delete|remove|send|set|by|to|")
+"""Words of tool names that say nothing of what the tool is about."""
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are one: numbers by their amount, addresses in their normal form, other texts exactly."""
+    if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
+        return False
+    first, second = plain_text(one), plain_text(other)
+    if first == second:
+        return bool(first)
+    numbers = number_text(first), number_text(second)
+    if None not in numbers:
+        return numbers[0] == numbers[1]
+    known = address(first)
+    return known is not None and known == address(second)
+
+
+def plain_text(value: Any) -> str:
+    """A value as text, blanks put together."""
+    if isinstance(value, float):
+        return format(value, "f")
+    return " ".join(str(value).split())
+
+
+def is_value(one: Scalar, value: Any, name: str) -> bool:
+    """Whether a value of a result is the one of an argument; a number only where both are called alike.
+
+    The id 5 of a record is not the amount of 5.00.
+    """
+    if not same(one.value, value):
+        return False
+    return number_text(plain_text(value)) is None or bool(stems_of(one.path) & stems_of(name))
+
+
+def is_id(value: Any, name: str) -> bool:
+    """Whether a value is a number that says nothing without the kind of what it numbers."""
+    if isinstance(value, bool) or not isinstance(value, int | str) or number_text(str(value)) is None:
+        return False
+    return isinstance(value, str) or bool(parts_of(name) & ID_WORDS)
+
+
+def of_one_kind(name: str, tool: str, other: str) -> bool:
+    """Whether the names of two tools, and of an argument, have a word in common that says what they are about."""
+    about = (stems_of(name) | stems_of(tool)) - ID_WORDS
+    return any(not _VERBS.fullmatch(stem) for stem in about & stems_of(other))
+
+
+def can_name(value: Any) -> bool:
+    """Whether a value is long enough, and of a kind, to tell one record from another."""
+    if not isinstance(value, str) or not _SHORTEST_NAME <= len(value) <= 300:
+        return False
+    return number_text(value) is None and read_moment(value) is None
+
+
+def mentions(text: str, value: Any) -> bool:
+    """Whether a text holds a value at all, by itself; generous, because it only ever speaks against a value."""
+    if len(text) > MAX_READ:
+        return True
+    plain = plain_text(value)
+    if not plain:
+        return False
+    if (number := number_text(plain)) is not None:
+        return number in wording(text).numbers
+    if (known := address(plain)) is not None and known in wording(text).addresses:
+        return True
+    if (moment := read_moment(plain)) is not None:
+        return names_day(wording(text), moment[0])
+    return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", " ".join(text.split()), re.IGNORECASE) is not None

@@ -1,0 +1,107 @@
+"""Single words that have a form of their own: mail addresses, URLs and hosts, account numbers, codes, numbers."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["address", "addresses", "bare", "is_code", "number_text"]
+
+_AROUND: Final = "\"'\u201c\u201d\u2018\u2019`()[]{}<>,;:!?*#|\u2026"
+"""What stands around a word and does not belong to it. A dot only behind it."""
+
+_MAIL: Final = re.compile(r"[^\s@<>()\[\],;:\"'“”`]{1,64}@[^\s@<>()\[\],;:\"'“”`/?#]{1,253}")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
+_HOST: Final = re.compile(r"(?:[^\W_](?:[\w-]{0,62})\.){1,10}[^\W\d_]{2,24}\.?(?::\d{1,5})?")
+_NUMERIC_HOST: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?")
+_FILE_ENDING: Final = re.compile(
+    "avi|bmp|cfg|conf|csv|docx?|eml|exe|gif|gz|html?|ics|ini|jar|jpe?g|js|json|log|md|mov|mp[34]|odt|pdf|png|pptx?|py"
+    "|rst|rtf|sql|svg|tar|tex|toml|tsv?|txt|wav|webp|xlsx?|xml|ya?ml|zip"
+)
+"""Endings of file names. Without a scheme or `www.` such a word is taken for a file and not for a host."""
+
+_FEWEST_DIGITS: Final = 8
+"""Digits of a number that can be an account or a telephone; shorter ones are amounts and counts (E.164 numbers
+have 8 digits and more, IBANs 15 characters and more)."""
+_ACCOUNT: Final = re.compile(r"\+?[A-Za-z0-9][A-Za-z0-9.()/-]{6,80}")
+_LONGEST_WORD: Final = 2_000
+
+
+def bare(token: str) -> str:
+    """A word without what stands around it."""
+    return token.strip(_AROUND).rstrip("." + _AROUND).lstrip(_AROUND)
+
+
+def number_text(text: str) -> str | None:
+    """One text for one number, `10` for `$10.00`; `None` where it is none."""
+    plain = text.strip().lstrip("$€£¥").replace(",", "")
+    if not plain or len(plain) > 40 or not re.fullmatch(r"-?\d+(?:\.\d+)?", plain):
+        return None
+    try:
+        number = Decimal(plain)
+    except InvalidOperation:  # digits of other scripts, which Decimal reads, do not come here
+        return None
+    return format(number.normalize(), "f")
+
+
+def is_code(word: str) -> bool:
+    """Whether a word is no ordinary one: it has digits, or what file names, hosts and paths have."""
+    return any(character.isdigit() or character in "_./\\@" for character in word)
+
+
+def address(text: str) -> str | None:
+    """The normal form of a text that is an address as a whole, else `None`.
+
+    Hosts and mail addresses are compared in small letters, a path letter by letter; scheme, `www.` and a last
+    slash tell no two addresses apart.
+    """
+    word = text.strip().strip("<>")
+    if not word or len(word) > _LONGEST_WORD or any(map(str.isspace, word)):
+        return None
+    if word.casefold().startswith("mailto:"):
+        word = word[7:].partition("?")[0]
+    if _MAIL.fullmatch(word):
+        return word.rstrip(".").casefold()
+    scheme = _SCHEME.match(word)
+    rest = word[scheme.end() :] if scheme else word
+    cut = next((place for place, character in enumerate(rest) if character in "/?#"), len(rest))
+    host, path = rest[:cut].casefold(), rest[cut:]
+    if scheme is None and not _is_host(host, path):
+        return _account(word)
+    return host.removeprefix("www.").rstrip(".") + path.rstrip("/")
+
+
+def _is_host(host: str, path: str) -> bool:
+    if _NUMERIC_HOST.fullmatch(host):
+        return True
+    if not _HOST.fullmatch(host):
+        return False
+    ending = host.rstrip(".").rpartition(".")[2].partition(":")[0]
+    return host.startswith("www.") or not _FILE_ENDING.fullmatch(ending) or bool(path)
+
+
+def _account(word: str) -> str | None:
+    """An account, a telephone or another long number."""
+    if not _ACCOUNT.fullmatch(word):
+        return None
+    digits = sum(map(str.isdigit, word))
+    if digits < _FEWEST_DIGITS or re.fullmatch(r"\d{4}-\d{2}-\d{2}(?:T.*)?", word):
+        return None
+    return re.sub(r"[.()/-]", "", word).casefold()
+
+
+def addresses(text: str) -> Iterator[str]:
+    """The addresses in a longer text, in their normal form."""
+    for mail in _MAIL.finditer(text):
+        yield mail.group().rstrip(".").casefold()
+    for found in re.finditer(r"[^\s,;|<>\"“”`()\[\]{}]+", text):
+        word = found.group()[:_LONGEST_WORD]
+        for part in {word, *word.split("=")}:
+            candidate = bare(part)
+            for one in {candidate, re.split(r"\.(?=[A-Z])", candidate, maxsplit=1)[0]}:
+                if one and (normal := address(one)) is not None:
+                    yield normal
