@@ -14,7 +14,7 @@ from langchain_core.tracers import Run
 from langchain_core.tracers.base import BaseTracer
 
 from tests.agent.talking import CONSEQUENTIAL, READ
-from tests.support import Recorder, ScriptedModel, call, says, with_profile
+from tests.support import Recorder, ScriptedModel, call, chat, says, with_profile
 from toolgate_langchain import ApprovalSession, GatedAgent, ToolGate
 
 
@@ -181,11 +181,11 @@ def test_an_agent_inside_of_a_tool_shares_the_run_of_the_agent_around_it(ran: Re
 
     outer = GatedAgent(ScriptedModel(script=[says(call("delegate", "o"))]), [with_profile(delegate, READ)], gate)
     output = outer.invoke("go")
-    assert paths == [(output["session"].run["id"], ["delegate"])]
+    assert paths == [(output["session"].run["id"], ["delegate", "inner"])]
     assert output["messages"][2].text == "inside" and ran.names == ["list"]
 
 
-def test_inside_of_a_tool_nobody_can_be_asked_so_nothing_is_and_nothing_runs(
+def test_inside_of_a_tool_of_another_host_nobody_can_be_asked_so_nothing_is_and_nothing_runs(
     ran: Recorder, caplog: pytest.LogCaptureFixture
 ) -> None:
     gate, inside = ToolGate(), []
@@ -198,10 +198,9 @@ def test_inside_of_a_tool_nobody_can_be_asked_so_nothing_is_and_nothing_runs(
         inside.append(inner.invoke("go"))
         return "told"
 
-    output = GatedAgent(
-        ScriptedModel(script=[says(call("delegate", "o"))]), [with_profile(delegate, READ)], gate
-    ).invoke("go")
-    assert output["request"] is None and inside[0]["request"] is None
+    talk = chat([says(call("delegate", "o"))], [with_profile(delegate, READ)], gate=gate)
+    talk.say()
+    assert talk.requests == [] and inside[0]["request"] is None
     assert ran.names == ["list"] and "was not executed" in inside[0]["messages"][2].text
     assert "refused 'deploy': the agent runs inside of the tool 'delegate'" in caplog.text
 

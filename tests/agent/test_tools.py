@@ -193,6 +193,7 @@ def test_what_is_no_list_of_tools_is_refused(wrong: Any) -> None:
 
 
 def test_an_agent_of_langgraph_inside_of_a_tool_that_may_have_to_ask_is_told_so(asynchronous: bool) -> None:
+    """When the agent around it is built, or where only a run tells the surface, before the one inside runs."""
     ran, gate = Recorder(), ToolGate()
     inner = chat([says(call("deploy", "i"))], [ran.tool("deploy", CONSEQUENTIAL)], gate=gate)
 
@@ -202,8 +203,10 @@ def test_an_agent_of_langgraph_inside_of_a_tool_that_may_have_to_ask_is_told_so(
         return str(inner.say())
 
     script, tools = [says(call("delegate", "a"))], [with_profile(delegate, READ)]
-    with pytest.raises(ConfigurationError, match="its question would not reach whoever drives the run"):
-        talk(script, tools, ran, asynchronous=asynchronous, gate=gate).say()
+    with pytest.raises(ConfigurationError, match="'delegate' starts an agent of LangGraph"):
+        talk(script, tools, ran, asynchronous=asynchronous, gate=gate)
+    with pytest.raises(ConfigurationError, match=r"its question would not reach.*Make that one a GatedAgent"):
+        talk(script, tools, ran, asynchronous=asynchronous, gate=gate, surface=lambda _: "chat").say()
     assert ran.runs == []
 
 

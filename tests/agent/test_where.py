@@ -1,6 +1,7 @@
 """Surface, caller, configuration and zone: offered, enforced, saved with the run."""
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -127,7 +128,9 @@ def test_a_session_does_not_go_on_inside_of_a_tool_that_another_gate_let_run(ran
         """Help."""
         return str(inner.answer().messages[-1].content)
 
-    outer = talk([says(call("helper", "h"))], [with_profile(helper, READ)], ran, asynchronous=asynchronous)
+    # Not even where agents without the gate are accepted in the tool: this one has a gate, and it is not this one.
+    accepted = with_profile(helper, replace(READ, ungated_agents=True))
+    outer = talk([says(call("helper", "h"))], [accepted], ran, asynchronous=asynchronous)
     with pytest.raises(ConfigurationError, match="behind another gate"):
         outer.say()
     assert ran.runs == []

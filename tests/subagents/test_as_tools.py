@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
+from langchain_core.tools import tool as make_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from tests.subagents.support import DANGEROUS, READ, answer_all, as_tool, inner, makes, told
-from tests.support import Chat, Recorder, ScriptedModel, call, chat, says
+from tests.support import Chat, Recorder, ScriptedModel, call, chat, says, with_profile
 from toolgate_langchain import ApprovalRequest, Surface, ToolGate, ToolGateMiddleware, Verdict, adrive, drive
 from toolgate_langchain.approvals.ledger import GrantStatus
-from toolgate_langchain.errors import ConfigurationError, MissingCheckpointerError, ToolGateWarning
+from toolgate_langchain.errors import ConfigurationError, MissingCheckpointerError
 
 SAVERS = [None, True, InMemorySaver]
 
@@ -176,10 +177,18 @@ class TestWhatCouldNotBeAskedAbout:
     def test_an_agent_behind_another_gate(self, ran: Recorder) -> None:
         helper = inner(ToolGate(), makes(call("rm", x=1)), [ran.tool("rm", DANGEROUS)])
         talk = chat([says(call("helper"))], [as_tool(helper)])
-        with (
-            pytest.warns(ToolGateWarning, match="'helper' starts agents that this gate is not in"),
-            pytest.raises(ConfigurationError, match=r"behind another gate.*give both the same ToolGate"),
-        ):
+        with pytest.raises(ConfigurationError, match="'helper' starts agents that this gate is not in"):
+            talk.say()
+        assert talk.model.script != []
+
+    def test_an_agent_behind_another_gate_that_could_not_be_found_before(self, ran: Recorder) -> None:
+        def run() -> str:
+            """Build an agent and let it do it."""
+            helper = inner(ToolGate(), makes(call("rm", x=1)), [ran.tool("rm", DANGEROUS)])
+            return str(helper.invoke({"messages": [HumanMessage("go")]})["messages"][-1].content)
+
+        talk = chat([says(call("run"))], [with_profile(make_tool(run), READ)])
+        with pytest.raises(ConfigurationError, match=r"behind another gate.*give both the same ToolGate"):
             talk.say()
 
     def test_a_subagent_that_nobody_started(self, ran: Recorder) -> None:

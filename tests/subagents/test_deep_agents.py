@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from deepagents import create_deep_agent
-from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -14,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.subagents.support import DANGEROUS, READ, answer_all, as_tool, inner, makes, told
 from tests.support import Chat, Recorder, ScriptedModel, call, says, with_profile
 from toolgate_langchain import ApprovalRequest, Surface, Tier, ToolGate, ToolGateMiddleware, ToolProfile, Verdict, drive
-from toolgate_langchain.errors import ConfigurationError, ToolGateWarning
+from toolgate_langchain.errors import ConfigurationError
 
 TASKS_ARE_FREE = [Surface("chat"), Surface("cron", attended=False, consequential=Verdict.ALLOW)]
 
@@ -89,24 +88,12 @@ def test_the_general_purpose_agent_that_nobody_declared_is_gated(ran: Recorder, 
 def test_a_subagent_inherits_no_gate_so_that_one_without_it_does_not_start(
     ran: Recorder, asynchronous: bool, ungated: Any
 ) -> None:
-    """A subagent inherits no gate: without `gate.subagents` the first task fails, and says what to do."""
+    """A subagent inherits no gate: without `gate.subagents` the run fails before its model is called."""
     gate = ToolGate()
     talk = deep(gate, [says(task("general-purpose"))], [ran.tool("rm", DANGEROUS)], ungated, asynchronous=asynchronous)
-    talk.say()
     with pytest.raises(ConfigurationError, match=r"'general-purpose'.*subagents=gate.subagents"):
-        talk.answer()
-    assert ran.runs == []
-
-
-def test_a_tool_that_starts_an_agent_without_the_gate_is_warned_of(ran: Recorder, asynchronous: bool) -> None:
-    """What a tool does inside is its author's; but nobody should find out late that an agent is in it."""
-    gate = ToolGate()
-    agent = create_agent(makes(call("rm", x=1)), [ran.tool("rm", DANGEROUS)], name="loose")
-    model = ScriptedModel(script=[says(call("helper", "h"))])
-    made = create_agent(model, [as_tool(agent)], middleware=[ToolGateMiddleware(gate)], checkpointer=InMemorySaver())
-    talk = Chat(made, model, gate, asynchronous=asynchronous)
-    with pytest.warns(ToolGateWarning, match=r"'helper' starts agents that this gate is not in \('loose'\)"):
         talk.say()
+    assert (len(talk.model.script), ran.runs) == (1, [])
 
 
 def test_with_nobody_there_no_subagent_hangs(ran: Recorder, asynchronous: bool) -> None:

@@ -16,15 +16,18 @@ from langchain_core.tools import BaseTool
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.errors import ConfigurationError, ToolApprovalRequired
+from toolgate_langchain.hosts.agent_children import InnerPause, check_questions_arrive
 from toolgate_langchain.hosts.agent_entry import Entry, GatedAgentInput
 from toolgate_langchain.hosts.agent_loop import AgentLoop
 from toolgate_langchain.hosts.agent_model import check_bound
 from toolgate_langchain.hosts.agent_runs import SessionRuns
 from toolgate_langchain.hosts.agent_tools import read_tools
+from toolgate_langchain.hosts.agents_inside import AgentsInside
 from toolgate_langchain.hosts.answering import AnswerResult
 from toolgate_langchain.hosts.checks import check_callables, check_caps
 from toolgate_langchain.hosts.gate import ToolGate
 from toolgate_langchain.hosts.offering import Offering, provider_tool_name
+from toolgate_langchain.hosts.parent_run import current_run
 from toolgate_langchain.hosts.retrying import Retry
 from toolgate_langchain.hosts.session import ApprovalSession
 
@@ -40,6 +43,10 @@ __all__ = ["DEFAULT_MAX_TURNS", "GatedAgent", "GatedAgentInput", "GatedAgentOutp
 DEFAULT_MAX_TURNS = 25
 """Turns of the model in one run. LangGraph's own limit was 25 steps for years, and LangChain's
 `AgentExecutor` stopped after 15 turns; a run that needs more says so."""
+
+
+_NO_NAME = "GatedAgent"
+"""The name of an agent that was given none."""
 
 
 class GatedAgentOutput(TypedDict):
@@ -122,7 +129,7 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
         keys: Sequence[bytes] = (),
         retry: Retry | None = None,
         keep: Callable[[ApprovalSession], Any] | None = None,
-        name: str = "GatedAgent",
+        name: str = _NO_NAME,
     ) -> None:
         if not isinstance(model, Runnable):
             raise ConfigurationError(f"model is {model!r}, which is not a Runnable")
@@ -135,20 +142,31 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
         self.name, self.gate = name, ToolGate() if gate is None else gate
         self._on_approval, self._keep = on_approval, keep
         read = read_tools(tools)
-        own = [tool for tool in read if isinstance(tool, BaseTool)]
+        own = self._tools = [tool for tool in read if isinstance(tool, BaseTool)]
         named = (tool.name if isinstance(tool, BaseTool) else provider_tool_name(tool) for tool in read)
         check_bound(model, frozenset(named))
         runs = SessionRuns(self.gate, surface=surface, caller=caller, configuration=configuration, zone=zone)
+        runs.name = "" if name == _NO_NAME else name
+        inside = AgentsInside(self.gate)
+        for tool in own:
+            inside.check(tool)
+            if runs.asks_for_sure():
+                check_questions_arrive(tool, self.gate)
         self._entry = Entry(runs, name=name, tools=own, keys=keys)
         self._loop = AgentLoop(
             runs,
             model=model,
             tools=read,
-            offering=Offering(runs),
+            offering=Offering(runs, AgentsInside(self.gate).check),
             retry=Retry() if retry is None else retry,
             system=SystemMessage(system_prompt) if isinstance(system_prompt, str) else system_prompt,
             max_turns=max_turns,
         )
+
+    @property
+    def tools(self) -> list[BaseTool]:
+        """The agent's tools that run in this process."""
+        return list(self._tools)
 
     @property
     def InputType(self) -> Any:  # noqa: N802  # LangChain's name
@@ -277,9 +295,29 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
 
     def _last(self, progress: Progress) -> GatedAgentOutput:
         session, request = progress.session(), progress.request
+        _keep_in_the_call_around(progress, session)
         if request is not None and self._on_approval == "raise":
             raise ToolApprovalRequired(session, request)
         return {"messages": [], "request": request, "session": session, "answer": progress.became_of_the_answer()}
+
+
+def _keep_in_the_call_around(progress: Progress, session: ApprovalSession) -> None:
+    """Keep the conversation of an agent inside of a tool in the session of the agent around it, and let it wait there.
+
+    Raises:
+        InnerPause: Where it waits.
+    """
+    around = current_run.get()
+    children = None if around is None else around.children
+    if children is None or progress.key is None:
+        return
+    children.now[progress.key] = session.to_json()
+    if session.request is not None:
+        pause = InnerPause(
+            f"{session.request.tool_name!r} needs a person's approval; the agent around this one asks for it"
+        )
+        children.left.append(pause)
+        raise pause
 
 
 def _new(progress: Progress) -> GatedAgentOutput | None:

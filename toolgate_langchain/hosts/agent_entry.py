@@ -20,9 +20,11 @@ from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
 from toolgate_langchain.approvals.turn import TurnRecord
 from toolgate_langchain.canonical import check_plain
 from toolgate_langchain.errors import ConfigurationError, InvalidAnswerError, NotPlainJsonError, SessionError
+from toolgate_langchain.hosts.agent_children import request_ids_inside
 from toolgate_langchain.hosts.agent_progress import Progress
 from toolgate_langchain.hosts.agent_runs import AgentRuntime, thread_in
 from toolgate_langchain.hosts.answering import AnswerResult, not_pending
+from toolgate_langchain.hosts.parent_run import current_run
 from toolgate_langchain.hosts.run_state import RULES, RUN, TURN
 from toolgate_langchain.hosts.session import ApprovalSession, check_keys
 from toolgate_langchain.hosts.superseding import LeftBehind, supersede
@@ -82,8 +84,20 @@ class Entry:
         # The agent's tools are known before a session is gone on with in a process that has not met them.
         self._runs.meet_all(self._tools)
         session = self._session(read.get("session"))
-        progress = self._progress(session, config)
         words = _messages(read.get("messages", ()))
+        around = current_run.get()
+        children = None if around is None else around.children
+        if children is not None and words and "answer" not in read:
+            key = children.key(self._name, words)
+            kept = children.session(key)
+            progress = self._progress(self._session(kept) if kept is not None else session, config)
+            progress.key = key
+            if kept is not None:
+                if answer := children.answer_for(kept):
+                    progress.take(answer[0])
+                return progress
+        else:
+            progress = self._progress(session, config)
         if words:
             if "answer" in read:
                 raise ConfigurationError(
@@ -150,6 +164,8 @@ class Entry:
             status=session.status,
             request=session.request,
             answers=list(session.answers),
+            inner={call: dict(sessions) for call, sessions in session.inner.items()},
+            trusted=session.trusted,
             told=len(session.messages),
         )
 
@@ -164,6 +180,10 @@ class Entry:
         told = {**progress.state, TURN: {}, "messages": progress.messages if rebuilt is None else rebuilt}
         closed = yield from supersede(told, run, self._gate, _everything_open)
         rebuilt = rebuilt if closed is None else closed
+        if progress.inner:
+            left = list(request_ids_inside(progress.inner))
+            yield lambda: self._gate.ledger.withdraw(left)
+            progress.inner.clear()
         started = yield from self._runs.start_steps(progress.state, run)
         progress.state.update({**started, TURN: {}})
         if rebuilt is not None:

@@ -17,6 +17,7 @@ from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.approvals.turn import TurnRecord
 from toolgate_langchain.errors import TurnLimitReached
+from toolgate_langchain.hosts.agent_children import InnerPause, starts_agents
 from toolgate_langchain.hosts.agent_model import read_reply, with_tools
 from toolgate_langchain.hosts.agent_tools import AgentLastStep, CallToRun
 from toolgate_langchain.hosts.base_turns import BaseTurns
@@ -81,7 +82,8 @@ class AgentLoop(BaseTurns):
         self._model, self._tools, self._offering = model, tools, offering
         self._retry, self._system, self._max_turns = retry, system, max_turns
         self._by_name = {tool.name: tool for tool in tools if not isinstance(tool, dict)}
-        self._last_step = AgentLastStep(runs, retry)
+        with_agents = frozenset(name for name, tool in self._by_name.items() if starts_agents(tool))
+        self._last_step = AgentLastStep(runs, retry, with_agents)
         self._given: tuple[list[Any], Runnable[Any, Any]] | None = None
 
     def step(self, progress: Progress, *, asynchronous: bool) -> Steps[bool]:
@@ -132,7 +134,7 @@ class AgentLoop(BaseTurns):
             message = cast("AIMessage", told[0])
         elif message.tool_calls and not self._judged_where_they_run(self._entries(message.tool_calls), run):
             turn = yield from self._judge_calls(run, message, message.tool_calls, progress.state, before)
-            if turn is not None and (around := current_run.get()) is not None:
+            if turn is not None and (around := current_run.get()) is not None and around.children is None:
                 _ask_nobody(turn, around.tool_name)
         yield from tell_unreadable(self._gate, run, message)
         # Only now: a heuristic that raises leaves nothing of the turn behind.
@@ -188,17 +190,22 @@ class AgentLoop(BaseTurns):
         """Run the calls of a turn, at once where they are awaited. What ended is kept if one of them raises."""
         handler: Callable[[CallToRun], Any] = self._last_step.arun_tool if asynchronous else self._last_step.run_tool
         state = dict(progress.state)
-        flows = [
-            self._last_step.tool_steps(CallToRun(call, self._by_name.get(call["name"]), state, progress.where), handler)
-            for call in calls
+        requests = [
+            CallToRun(call, self._by_name.get(call["name"]), state, progress.where, children)
+            for call, children in progress.entered(calls)
         ]
+        flows = [self._last_step.tool_steps(request, handler) for request in requests]
         outcomes: list[Any] = yield partial(_all_awaited if asynchronous else _one_after_another, flows)
+        for request, outcome in zip(requests, outcomes, strict=False):
+            progress.leave(str(request.tool_call["id"]), request.children, outcome)
         results = [one for one in outcomes if isinstance(one, ToolMessage)]
         progress.state["messages"] = _in_place(progress.messages, message, results)
         for one in outcomes:
-            if isinstance(one, BaseException):
+            if isinstance(one, BaseException) and not isinstance(one, InnerPause):
                 raise one
-        if self._is_last_word(message, results):
+        if progress.waits_inside(_open_calls(progress.messages, message)):
+            return
+        if self._is_last_word(message, _results(progress.messages, message)):
             progress.status = "done"
 
     def _is_last_word(self, message: AIMessage, results: Sequence[ToolMessage]) -> bool:
@@ -219,11 +226,13 @@ def _ask_nobody(turn: TurnRecord, tool_name: str) -> None:
 
 
 def _one_after_another(flows: Sequence[Steps[Any]]) -> list[Any]:
-    """Run flows until one raises; its error is the last of what is given."""
+    """Run flows until one raises; its error is the last of what is given. A pause in one keeps none from running."""
     outcomes: list[Any] = []
     for flow in flows:
         try:
             outcomes.append(run_steps(flow))
+        except InnerPause as pause:
+            outcomes.append(pause)
         except BaseException as error:
             return [*outcomes, error]
     return outcomes

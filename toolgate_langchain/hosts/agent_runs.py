@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.tools import BaseTool
 
+    from toolgate_langchain.hosts.parent_run import ParentRun
+
 __all__ = ["AgentRuntime", "SessionRuns", "thread_in"]
 
 
@@ -29,6 +31,16 @@ class SessionRuns(Runs):
     """The runs of one `GatedAgent`; see `Runs`."""
 
     keeps_rules_in_ledger = True
+    name = ""
+    """The agent's own name, where it was given one."""
+
+    def own_path(self, parent: ParentRun | None) -> tuple[str, ...]:
+        """The agent's name in the tool that it runs in, which tells it from others in there."""
+        return () if parent is None or self.name in ("", parent.tool_name) else (self.name,)
+
+    def asks_for_sure(self) -> bool:
+        """Whether a person is there on the agent's surface, as far as that is known before it runs."""
+        return not callable(self._surface) and self.gate.surface(self._surface).attended
 
     def thread_of(self, where: AgentRuntime) -> str | None:
         """The thread that the config names."""

@@ -15,7 +15,9 @@ from pydantic import ValidationError
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.catalog.injected import names_for_langgraph
 from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.hosts.agent_children import InnerPause
 from toolgate_langchain.hosts.last_step import LastStep, denied
+from toolgate_langchain.hosts.parent_run import current_run
 from toolgate_langchain.hosts.recording import again
 from toolgate_langchain.hosts.refusal import with_notice
 from toolgate_langchain.hosts.telling import refuse
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
     from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.hosts.agent_children import Children
     from toolgate_langchain.hosts.agent_runs import AgentRuntime
-    from toolgate_langchain.hosts.attempt import Attempt
+    from toolgate_langchain.hosts.attempt import Attempt, CallRequest
     from toolgate_langchain.hosts.base_runs import Runs
+    from toolgate_langchain.hosts.parent_run import ParentRun
     from toolgate_langchain.hosts.retrying import Retry
 
 __all__ = ["AgentLastStep", "CallToRun", "read_tools"]
@@ -44,6 +48,8 @@ class CallToRun:
     tool: BaseTool | None
     state: Mapping[str, Any]
     runtime: AgentRuntime
+    children: Children | None = None
+    """The agents that run inside of it."""
 
     def override(self, *, tool_call: ToolCall) -> CallToRun:
         """The request with another call."""
@@ -85,11 +91,12 @@ class AgentLastStep(LastStep):
     Args:
         runs: The agent's runs.
         retry: How often a repeatable call is tried again.
+        with_agents: The names of the tools that start agents, whose calls are never tried again.
     """
 
-    def __init__(self, runs: Runs, retry: Retry) -> None:
+    def __init__(self, runs: Runs, retry: Retry, with_agents: frozenset[str] = frozenset()) -> None:
         super().__init__(runs)
-        self._retry = retry
+        self._retry, self._with_agents = retry, with_agents
 
     def run_tool(self, request: CallToRun) -> Any:
         """Run the tool of a call that was let through."""
@@ -97,7 +104,7 @@ class AgentLastStep(LastStep):
         assert tool is not None
         if not self._may_be_tried_again(tool):
             return tool.invoke(_marked(call), request.runtime.config)
-        return self._retry.call(lambda: tool.invoke(_marked(call), request.runtime.config))
+        return self._retry.unless(_had_agents).call(lambda: tool.invoke(_marked(call), request.runtime.config))
 
     def arun_tool(self, request: CallToRun) -> Awaitable[Any]:
         """As `run_tool`, for asynchronous runs."""
@@ -105,11 +112,23 @@ class AgentLastStep(LastStep):
         assert tool is not None
         if not self._may_be_tried_again(tool):
             return tool.ainvoke(_marked(call), request.runtime.config)
-        return self._retry.acall(lambda: tool.ainvoke(_marked(call), request.runtime.config))
+        return self._retry.unless(_had_agents).acall(lambda: tool.ainvoke(_marked(call), request.runtime.config))
 
     def _may_be_tried_again(self, tool: BaseTool) -> bool:
         entry = self._runs.meet(tool)
+        if tool.name in self._with_agents:
+            return False
         return entry.repeatable and entry.effective_tier is not Tier.CONSEQUENTIAL
+
+    def _attempt(self, request: CallRequest) -> Attempt:
+        attempt = super()._attempt(request)
+        attempt.starts_agents = attempt.call["name"] in self._with_agents
+        return attempt
+
+    def _around(self, attempt: Attempt, request: CallRequest) -> ParentRun:
+        around = super()._around(attempt, request)
+        around.children = getattr(request, "children", None)
+        return around
 
     def _left(self, attempt: Attempt, error: BaseException) -> Steps[tuple[GrantStatus, ToolMessage | None]]:
         """How a call ended that raised.
@@ -117,6 +136,8 @@ class AgentLastStep(LastStep):
         Arguments that the tool itself finds fault with go back to the model. A pause of LangGraph inside of
         the tool, or a command that wants to leave it, ends the call: there is nothing here that could go on.
         """
+        if isinstance(error, InnerPause):
+            return GrantStatus.PAUSED, None
         if isinstance(error, ValidationError):
             text = f"Error: {attempt.call['name']!r} did not take its arguments: {error}"
             return GrantStatus.FAILED, _error(attempt.call, text)
@@ -138,6 +159,12 @@ class AgentLastStep(LastStep):
             result = result.model_copy(update={"tool_call_id": str(call["id"])})
         told: ToolMessage = with_notice(result, attempt.record)
         return told
+
+
+def _had_agents() -> bool:
+    """Whether an agent was started inside of the call that runs now, seen in what it holds or not."""
+    around = current_run.get()
+    return around is not None and around.had_agents
 
 
 def _marked(call: ToolCall) -> dict[str, Any]:

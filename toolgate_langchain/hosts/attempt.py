@@ -64,6 +64,8 @@ class Attempt:
     """Whether that it runs is in the record."""
     reentered: bool = False
     """Whether it goes on where it paused inside. That it runs was told and written when it started."""
+    starts_agents: bool = False
+    """Whether an agent runs inside of it, so that running it again would run again what the agent did."""
 
     @property
     def approved(self) -> bool:
@@ -73,7 +75,7 @@ class Attempt:
     @property
     def repeatable(self) -> bool:
         """Whether it uses up no grant: running it again does no harm, and nobody was asked."""
-        return self.entry is not None and self.entry.repeatable and not self.approved
+        return self.entry is not None and self.entry.repeatable and not self.approved and not self.starts_agents
 
     @property
     def arguments(self) -> Any:

@@ -15,6 +15,7 @@ from langgraph.graph import END
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, Send
 
+from toolgate_langchain.hosts.agents_inside import AgentsInside
 from toolgate_langchain.hosts.calls import answered_after, last_ai_message, without_unstorable_calls
 from toolgate_langchain.hosts.graph_check import check_graph
 from toolgate_langchain.hosts.graph_nodes import AskingNode, StartingNode
@@ -64,7 +65,8 @@ class GraphGate:
             node reads more than the messages and does not say which class of state it takes.
 
     Raises:
-        ConfigurationError: (a `ValueError`) for values that the gate does not know.
+        ConfigurationError: (a `ValueError`) for values that the gate does not know, and for a tool that starts
+            agents without it.
     """
 
     def __init__(
@@ -81,6 +83,9 @@ class GraphGate:
     ) -> None:
         self.gate = gate
         self.tools = tuple(one if isinstance(one, BaseTool) else make_tool(one) for one in tools)
+        inside = AgentsInside(gate)
+        for one in self.tools:
+            inside.check(one)
         self.messages_key = messages_key
         runs = GraphRuns(gate, messages_key, surface=surface, caller=caller, configuration=configuration, zone=zone)
         runs.meet_all(self.tools)

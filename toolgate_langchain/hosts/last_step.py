@@ -214,7 +214,7 @@ class LastStep:
         entry_of_start = entry_of(self._gate, attempt, decision, proposed.arguments.values, bound)
         noted: dict[str, Any] = {} if entry_of_start is None else {"entry": entry_of_start}
         start: StartStatus = yield lambda: self._gate.ledger.start(
-            key, bound, needs_grant=attempt.approved, repeatable=entry.repeatable
+            key, bound, needs_grant=attempt.approved, repeatable=entry.repeatable and not attempt.starts_agents
         )
         if start in (StartStatus.STARTED, StartStatus.REENTERED):
             attempt.written, attempt.reentered = bool(noted), start is StartStatus.REENTERED
@@ -235,7 +235,7 @@ class LastStep:
     def _start(self, attempt: Attempt, request: _R, handler: Callable[[_R], Any]) -> Steps[Any]:
         """Run the tool; an agent inside it shares the run."""
         try:
-            with ParentRun(self._gate, attempt.run, attempt.call["name"], request.runtime):
+            with self._around(attempt, request):
                 result = yield lambda: handler(request)
         except BaseException as error:
             status, ended = yield from self._left(attempt, error)
@@ -246,6 +246,10 @@ class LastStep:
         if not attempt.repeatable or attempt.written:
             yield from self._end(attempt, GrantStatus.FINISHED, result)
         return result
+
+    def _around(self, attempt: Attempt, request: CallRequest) -> ParentRun:
+        """What the agents inside of a call share with it."""
+        return ParentRun(self._gate, attempt.run, attempt.call["name"], request.runtime)
 
     def _left(self, attempt: Attempt, error: BaseException) -> Steps[tuple[GrantStatus, ToolMessage | None]]:
         """How a call ended that raised, and its result; without one it goes on raising."""

@@ -20,9 +20,9 @@ from langgraph.types import Command, TracePolicy, omit_payload
 from toolgate_langchain.approvals.steps import arun_steps, run_steps
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts._langgraph import check_innermost
+from toolgate_langchain.hosts.agents_inside import AgentsInside
 from toolgate_langchain.hosts.enforcing import Enforcement
 from toolgate_langchain.hosts.gate import ToolGate
-from toolgate_langchain.hosts.inner_agents import InnerAgents
 from toolgate_langchain.hosts.offering import Offering
 from toolgate_langchain.hosts.results import own_result
 from toolgate_langchain.hosts.runs import AgentRuns, Setting
@@ -158,10 +158,11 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     def work_with(self, runs: AgentRuns) -> None:
         """Work for an agent's runs, which the parts of one gate share."""
         self._runs = runs
-        self._offer = Offering(runs).offer
+        self._offer = Offering(runs, AgentsInside(runs.gate).check).offer
         self._turns = Turns(runs)
         self._enforcement = Enforcement(runs)
-        self._inner_agents = InnerAgents(runs.gate)
+        # Once more, at a tool's first call: what a function is closed over may be filled by then.
+        self._agents_inside = AgentsInside(runs.gate)
 
     @property
     def runs(self) -> AgentRuns:
@@ -228,7 +229,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ToolMessage | Command[Any]:
         """Check one call for the last time and let it run, or give its refusal."""
         check_innermost(handler)
-        self._inner_agents.check(request.tool)
+        self._agents_inside.check(request.tool)
         released = self._enforcement.at_once(request)
         result: ToolMessage | Command[Any]
         if released is None:
@@ -249,7 +250,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ToolMessage | Command[Any]:
         """As `wrap_tool_call`, for asynchronous runs."""
         check_innermost(handler)
-        self._inner_agents.check(request.tool)
+        self._agents_inside.check(request.tool)
         released = self._enforcement.at_once(request)
         result: ToolMessage | Command[Any]
         if released is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.catalog.entry import CatalogEntry
@@ -29,10 +29,11 @@ class Offering:
 
     Args:
         runs: The agent's runs.
+        look: Looks at each tool that the agent has, before a model is called; what it raises ends the run.
     """
 
-    def __init__(self, runs: Runs) -> None:
-        self._runs = runs
+    def __init__(self, runs: Runs, look: Callable[[BaseTool], None] | None = None) -> None:
+        self._runs, self._look = runs, look
         self._known: dict[RunContext, tuple[int, list[Any], list[Any]]] = {}
         self._latest: tuple[RunContext, tuple[int, list[Any], list[Any]]] | None = None
         self._warned: set[str] = set()
@@ -93,7 +94,10 @@ class Offering:
                 name = provider_tool_name(tool)
                 if self._provider_tool_offered(name, context):
                     offered.append((name, tool))
-            elif self._tool_offered(self._runs.meet(tool), context):
+                continue
+            if self._look is not None:
+                self._look(tool)
+            if self._tool_offered(self._runs.meet(tool), context):
                 offered.append((tool.name, tool))
         requested = next((one.tools for one in context.configurations if one.tools is not None), None)
         if requested is None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from toolgate_langchain.approvals.turn import Run
+    from toolgate_langchain.hosts.agent_children import Children
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.policy.context import RunContext
 
@@ -33,11 +34,16 @@ class ParentRun:
         run: The run of the agent that made the call.
         tool_name: The tool.
         runtime: What the tool was given to run with; its `tools` and its `config` are looked at.
+        children: Where a `GatedAgent` keeps the agents inside; `None` where their questions have no way out.
     """
 
-    __slots__ = ("_checked", "_pauses", "_token", "gate", "outer", "run", "runtime", "tool_name")
+    __slots__ = ("_checked", "_pauses", "_token", "children", "gate", "had_agents", "outer", "run", "runtime",
+                 "tool_name")  # fmt: skip
 
-    def __init__(self, gate: ToolGate, run: Run, tool_name: str, runtime: Any = None) -> None:
+    def __init__(
+        self, gate: ToolGate, run: Run, tool_name: str, runtime: Any = None, children: Children | None = None
+    ) -> None:
+        self.children, self.had_agents = children, False
         self.gate, self.run, self.tool_name, self.runtime = gate, run, tool_name, runtime
         self.outer = current_run.get()
         self._token: Token[ParentRun | None] | None = None
@@ -73,6 +79,7 @@ class ParentRun:
                 said in this run would hold there.
         """
         self._check_gate(gate)
+        self.had_agents = True
         return within(replace(own, caller=self.run.context.caller) if own.caller is None else own, self.run.context)
 
     def bounding(self, run: Run, gate: ToolGate) -> Run:
@@ -137,6 +144,10 @@ class ParentRun:
     ) -> None:
         assert self._token is not None
         current_run.reset(self._token)
+        if self.children is not None and self.children.left and (error is None or isinstance(error, Exception)):
+            inner = self.children.left[0]
+            if error is not inner:
+                raise inner from error
         if self._pauses is None:
             return
         from toolgate_langchain.hosts._langgraph import as_one_pause

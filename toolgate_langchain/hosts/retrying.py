@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tenacity import (
@@ -100,6 +100,10 @@ class Retry:
     def __post_init__(self) -> None:
         if type(self.attempts) is not int or self.attempts < 1:
             raise ConfigurationError(f"attempts is {self.attempts!r}; it must be a whole number of at least 1")
+
+    def unless(self, ruled_out: Callable[[], bool]) -> Retry:
+        """The same, and nothing is tried again where `ruled_out` says so after an error."""
+        return replace(self, transient=lambda error: not ruled_out() and self.transient(error))
 
     def call(self, function: Callable[[], _T]) -> _T:
         """Call a function until it gives something or the attempts are used up; then its own error is raised."""

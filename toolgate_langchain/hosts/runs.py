@@ -88,6 +88,13 @@ class AgentRuns(Runs):
         """Refuse to start an agent inside of a tool where the pause for a question would not be the tool's pause."""
         parent = current_run.get()
         if parent is not None and self.can_ask() and not pauses_reach(parent.config):
+            if parent.children is not None:
+                raise ConfigurationError(
+                    f"an agent of LangGraph inside of the tool {parent.tool_name!r} may have to ask a person, and its "
+                    "question would not reach whoever drives the run, because the agent around it keeps no "
+                    "checkpoints. Make that one a GatedAgent of the same gate too, or the one around it an agent of "
+                    "LangGraph, or give that one an unattended surface"
+                )
             raise ConfigurationError(
                 f"an agent inside of the tool {parent.tool_name!r} may have to ask a person, and its question would "
                 "not reach whoever drives the run, because it runs on a thread of its own; start it without a config, "

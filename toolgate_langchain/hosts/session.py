@@ -58,6 +58,9 @@ class ApprovalSession:
     answers: tuple[Any, ...] = ()
     """Answers of the turn that is still being asked about, in the order in which they came."""
 
+    inner: Mapping[str, Any] = field(default_factory=dict)
+    """The conversations of agents that wait inside of the open calls' tools, by call, in their JSON form."""
+
     trusted: bool = field(default=True, compare=False, repr=False)
     """Whether it was made in this process or its signature was checked; not part of the JSON form."""
 
@@ -87,6 +90,7 @@ class ApprovalSession:
             "turn": dict(self.turn),
             "rules": dict(self.rules),
             "answers": list(self.answers),
+            "inner": dict(self.inner),
         }
         if key is not None:
             check_keys([key])
@@ -124,6 +128,8 @@ class ApprovalSession:
             saved = _Saved(**{str(name): item for name, item in value.items() if name != "signature"})
             request = None if saved.request is None else _request(saved.request)
             messages = tuple(messages_from_dict(saved.messages))
+            for inside in (one for sessions in saved.inner.values() for one in sessions.values()):
+                cls.from_json(inside)
         except Exception as error:  # whatever LangChain's own reading of odd messages raises
             raise SessionError(f"the session cannot be read, so nothing of it is used: {_first_line(error)}") from error
         return cls(
@@ -137,6 +143,7 @@ class ApprovalSession:
             turn=saved.turn,
             rules=saved.rules,
             answers=tuple(saved.answers),
+            inner=saved.inner,
             trusted=bool(keys),
         )
 
@@ -157,6 +164,7 @@ class _Saved:
     turn: dict[str, Any]
     rules: dict[str, Any]
     answers: list[Any]
+    inner: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
 
 
 def check_keys(keys: Sequence[bytes]) -> None:
