@@ -214,7 +214,11 @@ class LastStep:
         entry_of_start = entry_of(self._gate, attempt, decision, proposed.arguments.values, bound)
         noted: dict[str, Any] = {} if entry_of_start is None else {"entry": entry_of_start}
         start: StartStatus = yield lambda: self._gate.ledger.start(
-            key, bound, needs_grant=attempt.approved, repeatable=entry.repeatable and not attempt.starts_agents
+            key,
+            bound,
+            needs_grant=attempt.approved,
+            repeatable=entry.repeatable and not attempt.starts_agents,
+            **noted,
         )
         if start in (StartStatus.STARTED, StartStatus.REENTERED):
             attempt.written, attempt.reentered = bool(noted), start is StartStatus.REENTERED
