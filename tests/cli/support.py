@@ -1,4 +1,4 @@
-"""The command, as a real child process that cannot reach a network, or in this process where that is enough."""
+"""The command, in a process of its own that cannot reach a network, or in this process where that is enough."""
 
 from __future__ import annotations
 
@@ -10,44 +10,17 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
+from tests.forked import PATIENCE, ROOT, Forked
 from toolgate_langchain.cli.app import app
 
-ROOT = Path(__file__).parents[2]
-
-_OFFLINE = """
-import socket, sys
-def connect(*_):
-    raise OSError("this test has no network")
-socket.socket.connect = socket.socket.connect_ex = connect
-socket.getaddrinfo = connect
-from toolgate_langchain.cli import main
-main()
-"""
-
-
-def command(*arguments: str) -> list[str]:
-    """The command line of a child."""
-    return [sys.executable, "-c", _OFFLINE, *arguments]
+OFFLINE = Path(__file__).parent / "offline.py"
+"""The command without a network, as a script."""
 
 
 def environment(**more: str) -> dict[str, str]:
     """An environment with a wide screen and nothing that belongs to whoever runs the tests."""
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP", "TMP") if name in os.environ}
     return {**kept, "COLUMNS": "300", "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "error", "NO_COLOR": "1", **more}
-
-
-def toolgate(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run the command without a terminal; `more` goes to its environment."""
-    return subprocess.run(
-        command(*arguments),
-        cwd=ROOT,
-        env=environment(**more),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
 
 
 @dataclass(frozen=True)
@@ -59,8 +32,29 @@ class Done:
     stderr: str
 
 
+def started(*arguments: str) -> Done:
+    """Run the command without a terminal, in a process that begins with Python itself and all imports."""
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE.read_text(), *arguments],
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def toolgate(*arguments: str) -> Done:
+    """Run the command without a terminal, in a process of its own."""
+    code, (out, error) = Forked(OFFLINE, *arguments, env=environment()).ended()
+    return Done(code, out, error)
+
+
 def here(*arguments: str, **more: str) -> Done:
-    """Run the command in this process, without a terminal; a child takes a second to start."""
+    """Run the command in this process, without a terminal."""
     env = {"COLUMNS": "300", "NO_COLOR": "1", **more}
     done = CliRunner().invoke(app, arguments, prog_name="toolgate", env=env, catch_exceptions=False)
     return Done(done.exit_code, done.stdout, done.stderr)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
-from tests.cli.support import ROOT, environment, toolgate
+from tests.cli.support import environment, toolgate
+from tests.forked import ROOT, Forked
 from toolgate_langchain.cli import main
 from toolgate_langchain.cli.app import split_answers
 
@@ -58,11 +60,7 @@ def test_answers_are_split_where_the_next_one_begins(text: str, words: list[str]
     ],
 )
 def test_a_missing_library_names_the_extra_that_brings_it(missing: str, arguments: list[str], extra: str) -> None:
-    code = f"import sys; sys.modules[{missing!r}] = None; from toolgate_langchain.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=ROOT, env=environment(), capture_output=True, encoding="utf-8", timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert f"toolgate-langchain[{extra}]" in done.stderr
-    assert "Traceback" not in done.stderr
+    code, (_, errors) = Forked(Path(__file__).parent / "lacking.py", missing, *arguments, env=environment()).ended()
+    assert code == 2
+    assert f"toolgate-langchain[{extra}]" in errors
+    assert "Traceback" not in errors

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.support import ROOT, command, environment, here, rows, toolgate
+from tests.cli.support import OFFLINE, environment, here, rows, started, toolgate
+from tests.forked import ROOT, Forked
 
 PERSON = "person (script)"
 
 
 def test_read_only_calls_run_others_are_asked_about_a_no_does_not_run_and_always_is_honoured() -> None:
-    done = toolgate("demo", "--answers", "always,reject,approve")
+    done = started("demo", "--answers", "always,reject,approve")
     assert (done.returncode, done.stderr) == (0, "")
     assert rows(done.stdout) == [
         ("list_files", "allow", "approval rule"),
@@ -114,12 +115,18 @@ def test_a_wrong_option_is_named_and_nothing_starts(arguments: tuple[str, ...], 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is needed")
 def test_a_person_at_a_terminal_answers_key_by_key(tmp_path: Path) -> None:
-    import pty
-
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(tmp_path)
-        os.execvpe(sys.executable, command("demo"), environment(TERM="dumb", PYTHONPATH=str(ROOT)))
+    terminal, slave = os.openpty()
+    child = Forked(
+        OFFLINE,
+        "demo",
+        env=environment(TERM="dumb"),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        cwd=tmp_path,
+        session=True,
+    )
+    os.close(slave)
     shown, typed = "", 0
     keys = [b"a\n", b"n\n", b"\n", b"y\n"]
     prompts = ["Your answer", "Your answer", "Reason", "Your answer"]
@@ -136,6 +143,6 @@ def test_a_person_at_a_terminal_answers_key_by_key(tmp_path: Path) -> None:
             os.write(terminal, keys[typed])
             typed, since = typed + 1, len(shown)
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, shown
+    assert child.wait() == 0, shown
     assert typed == len(keys)
     assert "In the folder now: draft.txt, report.txt, summary.txt" in shown

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.support import here, rows, toolgate
+from tests.cli.support import here, rows, started, toolgate
 from toolgate_langchain.cli.loading import load_agent
 from toolgate_langchain.errors import ConfigurationError
 
 
 def test_an_agent_is_found_by_its_name_and_every_call_is_in_the_summary() -> None:
-    done = toolgate("run", "tests.cli.agents:agent", "Clean up.", "--answers", "approve")
+    done = started("run", "tests.cli.agents:agent", "Clean up.", "--answers", "approve")
     assert (done.returncode, done.stderr) == (0, "")
     assert "User:     Clean up." in done.stdout
     assert rows(done.stdout) == [("look", "allow", "approval rule"), ("drop", "allow", "person (script)")]

@@ -4,10 +4,10 @@ Every step is a real process of its own; they share a file of checkpoints and th
 """
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
+from tests.forked import Forked
 from tests.ledger.databases import Databases
 from tests.ledger.test_processes import child, said
 
@@ -21,15 +21,14 @@ class Steps:
             "ledger": databases.url.replace("timeout=0.2", "timeout=30"),
         }
 
-    def begin(self, do: str, *, asynchronous: bool, **more: Any) -> subprocess.Popen[str]:
+    def begin(self, do: str, *, asynchronous: bool, **more: Any) -> Forked:
         """Begin a step in a process of its own."""
         process = child("conversing.py")
         _tell(process, json.dumps({**self._given, "do": do, "asynchronous": asynchronous, **more}))
         return process
 
 
-def _tell(process: subprocess.Popen[str], line: str) -> None:
-    assert process.stdin is not None
+def _tell(process: Forked, line: str) -> None:
     process.stdin.write(f"{line}\n")
     process.stdin.flush()
 
@@ -43,7 +42,6 @@ def test_a_yes_is_used_exactly_once_by_whichever_process(sqlite: Databases, tmp_
     yes = {"type": "approve", "request_id": request_id}
     both = [steps.begin("answer", asynchronous=way, answer=yes) for way in (False, True)]
     for process in both:
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     for process in both:
         _tell(process, "go")

@@ -1,34 +1,24 @@
 """Several processes on one database: of all who want the same one gets it, and who dies leaves nothing half done."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from tests.forked import PIPE, Forked
 from tests.ledger.databases import Databases
 
 _CHILDREN = Path(__file__).parent / "children"
-_ROOT = Path(__file__).parents[2]
 
 
-def child(script: str, *arguments: str) -> subprocess.Popen[str]:
+def child(script: str, *arguments: str) -> Forked:
     """A process of its own, which fails on any warning."""
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", str(_CHILDREN / script), *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=_ROOT,
-        env={"PYTHONPATH": str(_ROOT), "PATH": "/usr/bin:/bin"},
-    )
+    return Forked(_CHILDREN / script, *arguments, stdin=PIPE, stdout=PIPE)
 
 
-def said(process: subprocess.Popen[str], told: str = "") -> Any:
+def said(process: Forked) -> Any:
     """What a process said in the end."""
-    out, error = process.communicate(told, timeout=120)
-    assert process.returncode == 0, error
+    code, (out, error) = process.ended()
+    assert code == 0, error
     return json.loads(out)
 
 
@@ -37,10 +27,8 @@ def test_of_processes_that_race_for_one_grant_one_wins(databases: Databases) -> 
     rounds = 25
     processes = [child("racing.py", databases.url.replace("timeout=0.2", "timeout=30"), str(rounds)) for _ in range(2)]
     for process in processes:
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     for process in processes:
-        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
     got = [said(process) for process in processes]

@@ -1,19 +1,15 @@
 """A small real agent with a console approver, run as a child process on a terminal.
 
-Usage: python -m tests.ui.agent_child SCENARIO REPORT
+Its arguments are a scenario and the file that it reports to.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import os
 import select
-import signal
-import subprocess
 import sys
-import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,10 +47,14 @@ SCRIPTS: dict[str, Callable[[], list[Turn]]] = {
 }
 
 
-def take_the_terminal() -> None:
-    """Make the terminal the one whose Ctrl-C reaches this process, as a shell does."""
-    if os.isatty(0) and os.getsid(0) == os.getpid():
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+def in_the_background(job: Callable[[], None]) -> None:
+    """Let a process of its own do a job, while the terminal stays with this one."""
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        job()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def run(talk: Chat, *, asynchronously: bool) -> Any:
@@ -67,10 +67,8 @@ def run(talk: Chat, *, asynchronously: bool) -> Any:
 
 
 def main(scenario: str, report: Path) -> None:
-    take_the_terminal()
     if scenario == "background":
-        # A job of its own, and the terminal stays with this process.
-        subprocess.run([sys.executable, "-m", "tests.ui.agent_child", "one", report], check=True, process_group=0)
+        in_the_background(lambda: main("one", report))
         return
     name, _, how = scenario.partition("/")
     recorder = Recorder()
@@ -87,6 +85,4 @@ def main(scenario: str, report: Path) -> None:
 
 
 if __name__ == "__main__":
-    # Tests that were started in the background hand down that Ctrl-C is ignored; a shell at a terminal does not.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     main(sys.argv[1], Path(sys.argv[2]))

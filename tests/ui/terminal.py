@@ -8,8 +8,6 @@ import os
 import re
 import select
 import struct
-import subprocess
-import sys
 import termios
 import threading
 import time
@@ -20,7 +18,8 @@ from typing import Any, TextIO
 
 from rich.console import Console
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.forked import DEVNULL, Forked
+
 _PATIENCE = 60
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -141,38 +140,37 @@ class Child:
         scenario: A name in `tests/ui/agent_child.py`.
         report: Where the child writes what happened.
         terminal: The terminal it runs on.
-        streams: Streams that are not the terminal, as for `Popen`.
+        stdin: Its input where that is not the terminal, as for `Forked`.
     """
 
-    def __init__(self, scenario: str, report: Path, terminal: Terminal | None = None, **streams: Any) -> None:
+    def __init__(
+        self, scenario: str, report: Path, terminal: Terminal | None = None, *, stdin: int | None = None
+    ) -> None:
         self._report = report
-        on = {} if terminal is None else dict.fromkeys(("stdin", "stdout", "stderr"), terminal.slave)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.ui.agent_child", scenario, str(report)],
-            cwd=ROOT,
-            start_new_session=True,
-            env={**os.environ, "PYTHONUTF8": "1"},
-            **{**on, **streams},
+        shown = None if terminal is None else terminal.slave
+        if stdin is None:
+            stdin = DEVNULL if shown is None else shown
+        self.process = Forked(
+            "tests.ui.agent_child", scenario, str(report), stdin=stdin, stdout=shown, stderr=shown, session=True
         )
         if terminal is not None:
             terminal.close_slave()
 
     def report(self) -> dict[str, Any]:
         """Wait for its end and read what happened."""
-        assert self.process.wait(_PATIENCE) == 0
+        assert self.process.wait() == 0
         report: dict[str, Any] = json.loads(self._report.read_text())
         return report
 
 
 @contextmanager
-def agent(scenario: str, report: Path, **streams: Any) -> Iterator[tuple[Terminal, Child]]:
+def agent(scenario: str, report: Path, *, stdin: int | None = None) -> Iterator[tuple[Terminal, Child]]:
     """An agent in a child process, on a terminal of its own."""
     terminal = Terminal()
-    child = Child(scenario, report, terminal, **streams)
+    child = Child(scenario, report, terminal, stdin=stdin)
     try:
         yield terminal, child
     finally:
-        if child.process.poll() is None:
+        if child.process.running:
             child.process.kill()
-            child.process.wait()
         terminal.close()

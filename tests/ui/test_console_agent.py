@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.forked import PIPE
 from tests.ui.terminal import ANSWER, CTRL_C, CTRL_D, Child, agent
 
 pytestmark = pytest.mark.skipif("sys.platform == 'win32'", reason="needs pseudo-terminals")
@@ -116,19 +116,18 @@ def test_markup_terminal_codes_and_overrides_in_arguments_are_shown_as_they_are(
 
 
 def test_without_a_terminal_the_call_is_refused_and_the_run_ends(report: Path) -> None:
-    child = Child("one", report, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, err = child.process.communicate()
+    child = Child("one", report)
+    _, (out, err) = child.process.ended()
     found = child.report()
     assert found["done"] and found["runs"] == []
     assert "nobody is there" in found["results"]["c1"]
-    assert b"nobody is there" in err and out == b""
+    assert "nobody is there" in err and out == ""
 
 
 def test_where_input_is_no_terminal_a_yes_in_it_is_not_read(report: Path) -> None:
-    with agent("one/then-read", report, stdin=subprocess.PIPE) as (_, child):
-        assert child.process.stdin is not None
+    with agent("one/then-read", report, stdin=PIPE) as (_, child):
         with child.process.stdin as stdin:
-            stdin.write(b"y\n")
+            stdin.write("y\n")
         found = child.report()
     assert found["runs"] == [] and "nobody is there" in found["results"]["c1"]
     assert found["left on stdin"] == "y\n"

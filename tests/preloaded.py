@@ -1,0 +1,25 @@
+"""What processes that are forked from the tests' server find loaded; the server loads it once."""
+
+import gc
+
+import langchain.agents
+import langchain_openai
+import langgraph.checkpoint.memory
+import langgraph.checkpoint.sqlite.aio
+import psycopg
+import sqlalchemy
+import vcr
+
+import tests.support
+import toolgate_langchain.approvals.sql
+import toolgate_langchain.cli.app
+import toolgate_langchain.cli.demo
+import toolgate_langchain.hosts.agent
+import toolgate_langchain.hosts.driving
+import toolgate_langchain.hosts.middleware
+import toolgate_langchain.ui.console
+
+__all__ = ["langchain", "langchain_openai", "langgraph", "psycopg", "sqlalchemy", "tests", "toolgate_langchain", "vcr"]
+
+# No child looks for garbage in it, which would also copy what it shares with the others.
+gc.freeze()
