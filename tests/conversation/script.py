@@ -15,7 +15,18 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel
 
 from tests.support import Clock
-from toolgate_langchain import ApprovalRequest, Caller, Surface, Tier, ToolCatalog, ToolGate, ToolProfile, Verdict
+from toolgate_langchain import (
+    ApprovalRequest,
+    Caller,
+    Surface,
+    Tier,
+    ToolCatalog,
+    ToolGate,
+    ToolProfile,
+    Verdict,
+    export_record,
+)
+from toolgate_langchain.approvals.memory_record import RecordingInMemoryLedger
 from toolgate_langchain.hosts.record import CallOutcome
 from toolgate_langchain.policy.arguments import ArgumentView, PolicyAnswer
 from toolgate_langchain.testing.hosts import Host, Setup
@@ -228,6 +239,8 @@ class Played:
     """The one tool message of each call."""
     history: list[str] = field(default_factory=list)
     """Kinds of messages, in their order."""
+    record: list[str] = field(default_factory=list, compare=False)
+    """The record of its ledger, as lines, where somebody listens."""
 
 
 def _made(played: Played, name: str) -> BaseTool:
@@ -276,6 +289,7 @@ def play(host: Host, *, watched: bool = True) -> Played:
         )  # fmt: skip
 
     tools = [_made(played, name) for name in _TOOLS]
+    ledger = RecordingInMemoryLedger() if watched else None
     gate = ToolGate(
         ToolCatalog.from_tools(tools, disabled_groups=["media"]),
         [Surface(SURFACE)],
@@ -284,6 +298,8 @@ def play(host: Host, *, watched: bool = True) -> Played:
         max_auto_approvals=2,
         max_requests_per_turn=3,
         on_decision=heard if watched else None,
+        ledger=ledger,
+        record="all",
         clock=Clock(),
     )
     # Every exchange ends with words; the last turn of one that is left open is never followed.
@@ -302,6 +318,7 @@ def play(host: Host, *, watched: bool = True) -> Played:
             talk.answer(answer(request))
         assert bool(talk.requests) is exchange.leaves, (host.name, exchange.user, talk.requests)
     played.ran.sort()
+    played.record = [] if ledger is None else list(export_record(ledger))
     for message in talk.messages:
         played.history.append(message.type)
         if isinstance(message, ToolMessage):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import pytest
 
 from tests.conversation.script import CONVERSATION, Played, play
-from toolgate_langchain import Verdict
+from toolgate_langchain import Verdict, replay_record
+from toolgate_langchain.approvals.recording.lines import read_record
 from toolgate_langchain.testing import all_hosts
 
 HOSTS = all_hosts()
@@ -44,6 +46,7 @@ EXPECTED = {
     "23": (REFUSED, "unknown_tool", False),
     "24": (REFUSED, "invalid_arguments", False),
     "25": (REFUSED, "invalid_arguments", False),
+    "26": (REFUSED, "invalid_arguments", False),
     "27": (REFUSED, "requires_admin", False),
     "28": (REFUSED, "tool_disabled", False),
     "29": (RUNS, "approved", True),
@@ -60,13 +63,18 @@ EXPECTED = {
     "39b": (REFUSED, "rejected", True),
     "39c": (RUNS, "approved", True),
     "39d": (REFUSED, "too_many_requests", False),
+    "40": (REFUSED, "superseded", False),
 }
-"""What becomes of each call. 26 is unreadable and 40 superseded: neither comes to be decided."""
+"""What becomes of each call. 26 is unreadable."""
 
 
 @cache
+def through(position: int) -> Played:
+    return play(HOSTS[position])
+
+
 def through_the_first() -> Played:
-    return play(HOSTS[0])
+    return through(0)
 
 
 every_host = pytest.mark.parametrize("position", range(len(HOSTS)), ids=NAMES)
@@ -74,18 +82,38 @@ every_host = pytest.mark.parametrize("position", range(len(HOSTS)), ids=NAMES)
 
 @every_host
 def test_the_conversation_goes_as_the_tables_say_and_as_through_the_first_host(position: int) -> None:
-    played = play(HOSTS[position])
+    played = through(position)
     decided = {
         call_id: (RUNS if verdict is Verdict.ALLOW else REFUSED, code, asked)
         for call_id, (_, _, verdict, code, _, asked) in played.outcomes.items()
     }
     assert decided == EXPECTED
     # Exactly one result for each call, and nothing ran that was refused.
-    assert set(played.results) == {*EXPECTED, "26", "40"}
+    assert set(played.results) == set(EXPECTED)
     assert len(played.ran) == sum(becomes == RUNS for becomes, _, _ in EXPECTED.values())
     for call_id, (becomes, _, _) in EXPECTED.items():
         assert (" did {" in played.results[call_id]) is (becomes == RUNS), call_id
     assert played == through_the_first()
+
+
+@every_host
+def test_the_record_says_of_each_call_once_what_the_observer_was_told_and_replays_to_the_same(position: int) -> None:
+    played = through(position)
+    lines = [line for _, line in read_record(played.record)]
+    told: dict[str, list[Any]] = {}
+    for line in lines:
+        told.setdefault(line["kind"], []).append(line["detail"])
+    decided = [(one["call"]["id"], one["call"]["tool"], one["decision"]) for one in told["decided"]]
+    assert len(decided) == len(EXPECTED)
+    assert {call_id: (name, said["verdict"], said["code"]) for call_id, name, said in decided} == {
+        call_id: (name, verdict.value, code) for call_id, (name, _, verdict, code, _, _) in played.outcomes.items()
+    }
+    assert {one["call"]["id"] for one in told["ended"]} == {
+        call_id for call_id, (becomes, _, _) in EXPECTED.items() if becomes == RUNS
+    }
+    replayed = replay_record(played.record)
+    assert (replayed.differences, replayed.lines) == ([], len(lines))
+    assert replayed.decisions > len(EXPECTED)
 
 
 @every_host
