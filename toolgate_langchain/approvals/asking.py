@@ -70,9 +70,8 @@ def _offers(call: CallRecord, arguments: Mapping[str, Any], run: Run) -> tuple[M
     name = show_text(call.name).text
     offers: list[MemoryOffer] = []
     if call.exact:
-        offers += _each_scope(
-            call, run, "arguments", f"{name} with exactly {show_text(canonical_json(arguments)).text}"
-        )
+        exactly = show_text(canonical_json(arguments)).text
+        offers += _each_scope(call, run, "arguments", f"{name} with exactly {exactly}")
     if call.memory == "tool":
         offers += _each_scope(call, run, "tool", f"{name} with any arguments")
     return tuple(offers)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from toolgate_langchain.approvals.ledger import Maybe
@@ -32,6 +32,23 @@ class Said:
     """Requests of the thread whose approval was taken back; what they made a state remember is void."""
     revoked: frozenset[str] = frozenset()
     """Requests of the thread whose rule was revoked; a copy of it in a state is void."""
+
+    def living(self, rules: Iterable[StandingRule]) -> list[StandingRule]:
+        """The rules of a thread that are not void.
+
+        A user's are the ledger's alone: what a state says of them is a copy, or made up.
+
+        Args:
+            rules: What the thread's state and the ledger hold.
+        """
+        return [
+            rule
+            for rule in rules
+            if rule.scope != "user"
+            and rule.request_id not in self.revoked
+            # A no that took an approval back can itself have made a deny.
+            and (rule.effect == "deny" or rule.request_id not in self.taken_back)
+        ]
 
 
 class RuleLedger(Protocol):

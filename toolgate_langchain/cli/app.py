@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
-from toolgate_langchain.errors import ConfigurationError, MissingExtraError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from toolgate_langchain.cli.errors import plain_errors
+from toolgate_langchain.cli.rules import rules
 
 __all__ = ["app", "split_answers"]
 
@@ -25,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_USAGE: Final = 2
+app.add_typer(rules, name="rules")
 
 _BETWEEN_ANSWERS: Final = re.compile(r",(?=\s*(?:approve|reject|always|always-tool|edit|respond)\s*(?:[:,]|$))")
 """A comma counts as one between two answers only where an answer follows: reasons and JSON hold commas."""
@@ -54,7 +51,7 @@ def demo(
     """
     if model is not None and base_url is None:
         raise typer.BadParameter("--model needs --base-url: the recorded replies are from one model")
-    with _plain_errors():
+    with plain_errors():
         from toolgate_langchain.cli.demo import run_demo
 
         code = run_demo(base_url, model, _words(answers), api_key=os.environ.get("OPENAI_API_KEY"))
@@ -75,7 +72,7 @@ def run(
 
     The agent needs a checkpointer, which keeps a question while it waits. It runs on a fresh thread.
     """
-    with _plain_errors():
+    with plain_errors():
         from toolgate_langchain.cli.run import run_agent
 
         code = run_agent(agent, prompt, _words(answers), asynchronous=asynchronous)
@@ -95,7 +92,7 @@ def redteam(
 
     The exit code is 1 where anything was let through, refused by mistake, or broke.
     """
-    with _plain_errors():
+    with plain_errors():
         from toolgate_langchain.cli.redteam import run_red_team
 
         code = run_red_team(gate, host or [])
@@ -109,13 +106,3 @@ def split_answers(text: str) -> list[str]:
 
 def _words(answers: str | None) -> list[str] | None:
     return None if answers is None else split_answers(answers)
-
-
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Turn what the user can mend into one sentence and the exit code of a wrong use."""
-    try:
-        yield
-    except (ConfigurationError, MissingExtraError) as error:
-        typer.echo(f"toolgate: {error}", err=True)
-        raise typer.Exit(_USAGE) from error

@@ -7,6 +7,7 @@ a `RunnableConfig`) is handed through to the functions that were given as settin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -255,16 +256,15 @@ class Runs:
         mine = self._of_user(run.context.caller_id, said.user_rules)
         if not saved and not said.thread_rules:
             return mine, said
-        void = said.revoked | (said.taken_back if run.thread_id is not None else (yield from self._taken_back(saved)))
-        made_of, cached = (saved, void, said.revoked), self._indexes.get(str(run.thread_id))
+        if run.thread_id is None:
+            said = replace(said, taken_back=(yield from self._taken_back(saved)))
+        made_of, cached = (saved, said.taken_back, said.revoked), self._indexes.get(str(run.thread_id))
         # A ledger hands out the very same rules while nothing changed; anything else is laid out anew.
         if cached is None or cached[0] != made_of or cached[1] is not said.thread_rules or cached[2] is not mine:
             if len(self._indexes) > _CACHED:
                 self._indexes.clear()
-            # A user's rules are the ledger's: what a state says of them is a copy, or made up.
-            of_thread = (rule for rule in (*read_rules(saved), *said.thread_rules) if rule.scope != "user")
-            held = [rule for rule in of_thread if not _is_void(rule, said, void)]
-            cached = (made_of, said.thread_rules, mine, RuleIndex(held, beside=mine))
+            living = said.living((*read_rules(saved), *said.thread_rules))
+            cached = (made_of, said.thread_rules, mine, RuleIndex(living, beside=mine))
             self._indexes[str(run.thread_id)] = cached
         return cached[3], said
 
@@ -290,8 +290,3 @@ class Runs:
             if request_id is not None and held is not None and held.type == "reject":
                 void.add(request_id)
         return frozenset(void)
-
-
-def _is_void(rule: StandingRule, said: Said, void: frozenset[str]) -> bool:
-    """Whether a rule of a state or a thread was revoked or, an allow, made by an approval that was taken back."""
-    return rule.request_id in (said.revoked if rule.effect == "deny" else void)

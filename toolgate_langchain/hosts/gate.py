@@ -28,6 +28,7 @@ from toolgate_langchain.hosts.checks import (
     check_names,
     check_record,
 )
+from toolgate_langchain.hosts.remembered import Remembered
 from toolgate_langchain.policy.approval_rule import ApprovalRule
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
 from toolgate_langchain.policy.context import (
@@ -71,7 +72,7 @@ DEFAULT_SURFACES = (Surface("chat"), Surface("cli"), Surface("cron", attended=Fa
 """The surfaces of a gate that names none."""
 
 
-class ToolGate:
+class ToolGate(Remembered):
     """One gate for every tool call: what may be offered, what runs, what waits, what is refused.
 
     Args:

@@ -169,7 +169,10 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _key(offer: MemoryOffer) -> str:
-    """What is typed for an offer: `a` for exactly this, `t` for this tool, with `r` for this run only, `u` for the user."""
+    """What is typed for an offer: `a` for exactly this, `t` for this tool.
+
+    With an `r` behind it for this run only, with a `u` for all conversations of the user.
+    """
     return ("a" if offer.what == "arguments" else "t") + ("" if offer.scope == "thread" else offer.scope[0])
 
 
