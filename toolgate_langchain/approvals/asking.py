@@ -69,7 +69,7 @@ def _offers(call: CallRecord, arguments: Mapping[str, Any], run: Run) -> tuple[M
         return ()
     name = show_text(call.name).text
     offers: list[MemoryOffer] = []
-    if call.exact:
+    if call.exact and not call.sensitive:
         exactly = show_text(canonical_json(arguments)).text
         offers += _each_scope(call, run, "arguments", f"{name} with exactly {exactly}")
     if call.memory == "tool":

@@ -99,7 +99,8 @@ def judged(which: Which, decision: Decision, question: Question, shown: Mapping[
         question: What `decide` was asked.
         shown: What the person is shown, rendered from masked arguments; `None` where nobody is asked.
     """
-    return _entry("judged", which, decision, question, {} if shown is None else {"shown": shown})
+    by = {} if decision.verdict is Verdict.ASK else {"by": decider(decision, question, which.run)}
+    return _entry("judged", which, decision, question, by if shown is None else {**by, "shown": shown})
 
 
 def decided(which: Which, decision: Decision, question: Question | None, by: Mapping[str, Any]) -> Entry:
