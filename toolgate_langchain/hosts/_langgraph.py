@@ -31,10 +31,10 @@ __all__ = [
     "Pause",
     "agent_name",
     "as_one_pause",
-    "check_innermost",
     "check_nothing_follows_the_model",
     "first_nodes_of",
     "has_checkpointer",
+    "is_tool_nodes_own",
     "left_behind",
     "nodes_around",
     "nodes_of",
@@ -42,6 +42,7 @@ __all__ = [
     "parts_of",
     "pause",
     "pauses_reach",
+    "running_nodes",
     "state_of",
     "tool_wrappers",
     "written_by",
@@ -220,18 +221,16 @@ _TOOL_NODE_MODULE: Final = "langgraph.prebuilt.tool_node"
 """Where the function that runs a tool is defined; other middleware's is defined elsewhere."""
 
 
-def check_innermost(handler: object) -> None:
-    """Refuse to release a call through other middleware, which could change it after the check.
+def is_tool_nodes_own(handler: object) -> bool:
+    """Whether it is the tool node's own function that runs a tool, with no other middleware's in between."""
+    return getattr(handler, "__module__", None) == _TOOL_NODE_MODULE
 
-    Raises:
-        ConfigurationError: If the handler is not the tool node's own.
-    """
-    if getattr(handler, "__module__", None) != _TOOL_NODE_MODULE:
-        raise ConfigurationError(
-            "another middleware with wrap_tool_call stands behind the gate and could change a call after its last "
-            "check; put ToolGateMiddleware last in create_agent(middleware=[...]), or use "
-            "middleware=gate.around([...the others...])"
-        )
+
+def running_nodes() -> Mapping[str, Any]:
+    """The nodes of the graph that runs now, by name; none where it does not tell them."""
+    schedule = getattr(get_config().get("configurable", {}).get(_CALL_KEY), "keywords", {}).get("schedule_task")
+    nodes: Mapping[str, Any] = getattr(getattr(schedule, "__self__", None), "nodes", None) or {}
+    return nodes
 
 
 _INPUT_CHANNEL: Final = "__start__"

@@ -19,8 +19,8 @@ from langgraph.types import Command, TracePolicy, omit_payload
 
 from toolgate_langchain.approvals.steps import arun_steps, run_steps
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts._langgraph import check_innermost
 from toolgate_langchain.hosts.agents_inside import AgentsInside
+from toolgate_langchain.hosts.behind import Behind, check_innermost
 from toolgate_langchain.hosts.enforcing import Enforcement
 from toolgate_langchain.hosts.gate import ToolGate
 from toolgate_langchain.hosts.offering import Offering
@@ -80,7 +80,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     With no arguments at all it is the safest gate: every tool is unclassified, every call is asked
     about. On its own it belongs last in `create_agent(middleware=[...])`; among others that change
     calls, retry or add tools, use `gate.around([...])`. Middleware that wraps tool calls and stands
-    behind the gate fails the first tool call with an error that says so.
+    behind the gate fails the run at its start with an error that says so.
 
     Args:
         gate: The gate; `None` makes one with defaults.
@@ -163,6 +163,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         self._enforcement = Enforcement(runs)
         # Once more, at a tool's first call: what a function is closed over may be filled by then.
         self._agents_inside = AgentsInside(runs.gate)
+        self._behind = Behind(lambda one: isinstance(one, ToolGateMiddleware) and one.runs is runs)
 
     @property
     def runs(self) -> AgentRuns:
@@ -181,11 +182,13 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
     def before_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Close what is pending and start a run."""
         self.check_place()
+        self._behind.check()
         return run_steps(self._runs.begin(state, runtime, asynchronous=False))
 
     def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> Coroutine[Any, Any, dict[str, Any] | None]:
         """As `before_agent`, for asynchronous runs."""
         self.check_place()
+        self._behind.check()
         return arun_steps(self._runs.begin(state, runtime, asynchronous=True))
 
     def wrap_model_call(
@@ -194,6 +197,8 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         """Offer only what the gate offers, and judge the turn."""
         request = self._offer(request)
         answer = handler(request)
+        if self._runs.kept:
+            run_steps(self._runs.forget_results(self._runs.run_of(request.state, request.runtime)))
         if self._turns.nothing_to_judge(request, answer):
             return answer
         return run_steps(self._turns.judge_steps(request, handler, answer, jump=self.leaves_the_loop))
@@ -206,6 +211,8 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         """As `wrap_model_call`, for asynchronous runs."""
         request = self._offer(request)
         answer = await handler(request)
+        if self._runs.kept:
+            await arun_steps(self._runs.forget_results(self._runs.run_of(request.state, request.runtime)))
         if self._turns.nothing_to_judge(request, answer):
             return answer
         return await arun_steps(self._turns.judge_steps(request, handler, answer, jump=self.leaves_the_loop))
