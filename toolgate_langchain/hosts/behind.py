@@ -165,7 +165,7 @@ def _passes_on(wrapper: object) -> bool:
     method = _method(wrapper)
     if method is None or method.__func__.__name__ not in _WRAPPERS:
         return False
-    kind: type[Any] = type(method.__self__)
+    kind: Any = type(method.__self__)
     known = _READ.get((kind.__module__, kind.__name__))
     own = kind.__dict__.get(method.__func__.__name__)
     return known is not None and own is method.__func__ and code_of(kind) == known
