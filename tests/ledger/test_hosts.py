@@ -144,6 +144,8 @@ def test_a_ledger_that_goes_away_while_a_tool_runs_leaves_an_unknown_outcome_and
     assert ran.names == ["send"]
     line.down = False
     said.invoke(None)
+    assert (said.request.kind, said.request.tool_name) == ("outcome", "send")
+    said.answer("reject")
     assert ran.names == ["send"]
     assert "unknown" in said.result("a")
 

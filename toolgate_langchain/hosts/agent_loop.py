@@ -119,6 +119,9 @@ class AgentLoop(BaseTurns):
         if progress.turns >= self._max_turns:
             raise TurnLimitReached(progress.session(), self._max_turns)
         run = self._runs.run_of(progress.state, progress.where)
+        if self._runs.kept:
+            # What the step before this one gave is in the session that was kept of it.
+            yield from self._runs.forget_results(run)
         model, config = self._with_offered(run), progress.where.config
         said = [*([] if self._system is None else [self._system]), *progress.messages]
         if asynchronous:

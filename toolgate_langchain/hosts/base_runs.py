@@ -15,8 +15,9 @@ from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, St
 from toolgate_langchain.approvals.turn import Run
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.foregone import Foregone
+from toolgate_langchain.hosts.outcomes import results_of
 from toolgate_langchain.hosts.parent_run import ParentRun, current_run
-from toolgate_langchain.hosts.run_state import RULES, RUN, read_rules, read_run, write_rules, write_run
+from toolgate_langchain.hosts.run_state import RULES, RUN, TURN, read_rules, read_run, write_rules, write_run
 from toolgate_langchain.policy.bounds import strictest
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
 from toolgate_langchain.policy.surface import Surface
@@ -80,6 +81,8 @@ class Runs:
             **{name: value for name, value in checked.items() if not callable(value)},
         )
         self.foregone = Foregone(gate.rulebook)
+        self.kept: set[str] = set()
+        """Scopes of runs of which the ledger keeps results."""
         self._tools: dict[str, BaseTool] = {}
         self._runs: dict[str, tuple[Any, str | None, RunConfiguration | None, Run]] = {}
         self._latest: tuple[Any, str | None, RunConfiguration | None, Run, ParentRun | None] | None = None
@@ -151,6 +154,10 @@ class Runs:
             run: The run.
         """
         update: dict[str, Any] = {RUN: write_run(run)}
+        if state.get(TURN) and (over := state.get(RUN)):
+            # Also where the turn ended in another process, which nobody knows here.
+            scope = "/".join((str(over.get("id")), str(over.get("start", "")), *over.get("agent_path", ())))
+            yield lambda: self.gate.ledger.forget_results(scope)
         kept = yield from self._carried_rules(state, run)
         if kept is not None:
             update[RULES] = write_rules(kept)
@@ -230,6 +237,21 @@ class Runs:
         if kind is not object and not isinstance(value, kind):
             raise ConfigurationError(f"the function given as {name!r} returned {value!r}")
         return value
+
+    # --- results ------------------------------------------------------------------------------
+
+    def keep_results(self, run: Run) -> str:
+        """The scope under which what calls of a run gave is kept, from now until its turn is over."""
+        scope = results_of(run)
+        self.kept.add(scope)
+        return scope
+
+    def forget_results(self, run: Run) -> Steps[None]:
+        """The turn of a run is over: its model has had what its calls gave."""
+        scope = results_of(run)
+        if scope in self.kept:
+            self.kept.discard(scope)
+            yield lambda: self.gate.ledger.forget_results(scope)
 
     # --- tools and rules ----------------------------------------------------------------------
 

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
+from langgraph.types import interrupt
 
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.errors import InvalidArgumentsError
+from toolgate_langchain.hosts._langgraph import LeavesNothing
+from toolgate_langchain.hosts.carrying import Carrier
 from toolgate_langchain.hosts.last_step import LastStep, denied
+from toolgate_langchain.hosts.outcomes import Question
 from toolgate_langchain.hosts.parent_run import ParentRun, current_run
 from toolgate_langchain.hosts.recording import again
 from toolgate_langchain.hosts.results import channels_written, dropped, finished
@@ -36,6 +40,8 @@ class Enforcement(LastStep):
     Args:
         runs: The agent's runs.
     """
+
+    leaving = LeavesNothing
 
     def at_once(self, request: ToolCallRequest) -> tuple[ToolCallRequest, ParentRun] | None:
         """The request of a call that runs as it is, without a question, a grant or anything to record.
@@ -79,10 +85,18 @@ class Enforcement(LastStep):
         """How a call ended that raised, where it may be on its way out of the tool node."""
         if not isinstance(error, GraphBubbleUp):
             return GrantStatus.FAILED, None
+        if isinstance(error, LeavesNothing):
+            # An agent inside: its answer is carried elsewhere, and so is this call.
+            return GrantStatus.PAUSED, None
         ended = yield from self._instead_of_leaving(attempt, error)
         if isinstance(error, GraphInterrupt):
             return (GrantStatus.PAUSED if ended is None else GrantStatus.FAILED), ended
         return GrantStatus.FINISHED, ended
+
+    def _question(self) -> Question | None:
+        """How a person is asked where a call would run: as a tool of its own would."""
+        carrier = Carrier(self._gate.ledger)
+        return Question(carrier.asking(_interrupt), (GraphInterrupt,), carrier)
 
     def _finished(self, attempt: Attempt, result: Any) -> Any:
         """The result of a call as it goes into the state."""
@@ -101,3 +115,13 @@ class Enforcement(LastStep):
         if isinstance(leaving, ParentCommand) and (written := channels_written(leaving.args[0])):
             return dropped(attempt.call, written)
         return None
+
+
+def _interrupt(shown: dict[str, Any]) -> Any:
+    """Show a request and wait for its answer; the tool that the agent runs in, if any, knows of the pause."""
+    try:
+        return interrupt(shown)
+    except GraphInterrupt as pause:
+        if (around := current_run.get()) is not None:
+            around.note_pause(pause)
+        raise

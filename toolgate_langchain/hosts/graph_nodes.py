@@ -91,6 +91,8 @@ class AskingNode(GateNode):
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         """Judge and ask; as a node of the graph."""
         seen = self._see(config)
+        if self.runs.kept:
+            run_steps(self.runs.forget_results(self.runs.run_of(seen.state, seen.runtime)))
         if self._turns.nothing_to_do(seen):
             return None
 
@@ -103,6 +105,8 @@ class AskingNode(GateNode):
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         """As `invoke`, for asynchronous runs."""
         seen = self._see(config)
+        if self.runs.kept:
+            await arun_steps(self.runs.forget_results(self.runs.run_of(seen.state, seen.runtime)))
         if self._turns.nothing_to_do(seen):
             return None
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from langchain_core.messages import ToolMessage
+
 from toolgate_langchain.approvals.answer import ApprovalAnswer
 from toolgate_langchain.approvals.judge import call_digest
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.turn import TurnRecord, raw_digest
 from toolgate_langchain.canonical import canonical_json, copy_plain
-from toolgate_langchain.errors import NotPlainJsonError
+from toolgate_langchain.errors import AlreadyAnsweredError, NotPlainJsonError
 from toolgate_langchain.hosts.answering import barred
 from toolgate_langchain.hosts.attempt import Attempt, CallRequest, message_id
 from toolgate_langchain.hosts.calls import result_after
+from toolgate_langchain.hosts.outcomes import TRY_AGAIN, Question, started_before
 from toolgate_langchain.hosts.parent_run import ParentRun
 from toolgate_langchain.hosts.recording import entry_of, entry_of_end, with_predicate
 from toolgate_langchain.hosts.refusal import rejection, response, with_notice
@@ -31,8 +34,6 @@ from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from langchain_core.messages import ToolMessage
 
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.hosts.base_runs import Runs
@@ -57,6 +58,9 @@ class LastStep:
     Args:
         runs: The agent's runs.
     """
+
+    leaving: type[AlreadyAnsweredError] = AlreadyAnsweredError
+    """The error with which a call is left to the worker that is at it."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs, self._gate = runs, runs.gate
@@ -92,7 +96,10 @@ class LastStep:
         if decision is None:
             decision = yield from self._decide(attempt, proposed, request.state)
         if decision.verdict is Verdict.ALLOW and not attempt.repeatable:
-            decision = yield from self._claim(attempt, proposed, decision)
+            claimed = yield from self._claim(attempt, proposed, decision)
+            if isinstance(claimed, ToolMessage):
+                return claimed
+            decision = claimed
         if decision.verdict is not Verdict.ALLOW:
             yield from self._remember_change(attempt, decision)
             if record is not None and record.outcome == "rejected":
@@ -109,8 +116,7 @@ class LastStep:
             request = request.override(tool_call={**attempt.call, "args": copy_plain(values)})
         elif values is not attempt.call["args"]:
             request = request.override(tool_call={**attempt.call, "args": values})
-        result = yield from self._start(attempt, request, handler)
-        return self._finished(attempt, result)
+        return (yield from self._start(attempt, request, handler))
 
     def _attempt(self, request: CallRequest) -> Attempt:
         call, state, tool = request.tool_call, request.state, request.tool
@@ -195,7 +201,7 @@ class LastStep:
         given = ApprovalAnswer(request_id=record.request_id, type="approve", by=record.by)
         return (yield from barred(self._gate, given))
 
-    def _claim(self, attempt: Attempt, proposed: ProposedCall, decision: Decision) -> Steps[Decision]:
+    def _claim(self, attempt: Attempt, proposed: ProposedCall, decision: Decision) -> Steps[Decision | ToolMessage]:
         """Use the grant up, by compare-and-set, where the call may not be repeated or was asked about."""
         entry, record, run = attempt.entry, attempt.record, attempt.run
         assert entry is not None and proposed.arguments is not None
@@ -218,8 +224,18 @@ class LastStep:
             bound,
             needs_grant=attempt.approved,
             repeatable=entry.repeatable and not attempt.starts_agents,
+            hold=True,
             **noted,
         )
+        if start is StartStatus.USED:
+            values, question = proposed.arguments.values, self._question()
+            known = yield from started_before(self._gate, attempt, bound, values, question, self.leaving)
+            if known == TRY_AGAIN:
+                return decision
+            if isinstance(known, ToolMessage):
+                said = Decision(Verdict.DENY, Code.OUTCOME_KNOWN, "it was started before", Layer.IDENTITY)
+                yield from tell(self._gate, attempt, said)
+                return known
         if start in (StartStatus.STARTED, StartStatus.REENTERED):
             attempt.written, attempt.reentered = bool(noted), start is StartStatus.REENTERED
             return decision
@@ -246,10 +262,11 @@ class LastStep:
             yield from self._end(attempt, status, ended, error)
             if ended is None:
                 raise
-            return ended
+            return self._finished(attempt, ended)
+        finished = self._finished(attempt, result)
         if not attempt.repeatable or attempt.written:
-            yield from self._end(attempt, GrantStatus.FINISHED, result)
-        return result
+            yield from self._end(attempt, GrantStatus.FINISHED, result, kept=finished)
+        return finished
 
     def _around(self, attempt: Attempt, request: CallRequest) -> ParentRun:
         """What the agents inside of a call share with it."""
@@ -264,13 +281,27 @@ class LastStep:
         """The result of a call as it goes to the model."""
         return with_notice(result, attempt.record)
 
+    def _question(self) -> Question | None:
+        """How a person is asked where a call would run; `None` where that cannot be."""
+        return None
+
     def _end(
-        self, attempt: Attempt, status: GrantStatus, result: Any = None, error: BaseException | None = None
+        self,
+        attempt: Attempt,
+        status: GrantStatus,
+        result: Any = None,
+        error: BaseException | None = None,
+        kept: Any = None,
     ) -> Steps[None]:
-        """Record how a call ended that used up a grant, or whose start was written, and what came out of it."""
+        """Record how a call ended that used up a grant, or whose start was written, and what came out of it.
+
+        What it gave is kept until its turn is over, for a worker that has to finish the turn in this one's place.
+        """
         entry, key = entry_of_end(self._gate, attempt, status, result, error), attempt.key
         noted: dict[str, Any] = {} if entry is None else {"entry": entry}
         if not attempt.repeatable:
+            if isinstance(kept, ToolMessage):
+                noted |= {"result": kept, "scope": self._runs.keep_results(attempt.run)}
             yield lambda: self._gate.ledger.end(key, status, **noted)
         elif entry is not None and (ledger := self._gate.recorder.ledger) is not None:
             yield lambda: ledger.note([entry])

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import ToolMessage
 
 from toolgate_langchain.canonical import canonical_json
-from toolgate_langchain.policy.decision import what_the_model_is_told
+from toolgate_langchain.policy.decision import Code, what_the_model_is_told
 
 if TYPE_CHECKING:
+    from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.turn import CallRecord
 
-__all__ = ["refusal", "refused", "rejection", "response", "with_notice"]
+__all__ = ["refusal", "refused", "rejection", "reported", "response", "with_notice"]
 
 
 def refusal(call_id: str, name: str, code: str, reason: str, *, message_id: str | None = None) -> ToolMessage:
@@ -44,6 +45,23 @@ def response(call: CallRecord) -> ToolMessage:
     return _message(call.call_id, call.name, text, call.code, status="success", message_id=_message_id(call))
 
 
+def reported(call_id: str, name: str, answer: ApprovalAnswer, request_id: str) -> ToolMessage:
+    """The result of a call whose outcome nobody knew, as a person reported it.
+
+    Args:
+        call_id: The call's id.
+        name: The tool's name as the model wrote it.
+        answer: What the person said: `done` or `failed`.
+        request_id: The request.
+    """
+    failed = answer.type == "failed"
+    said = "failed, so that its work was not done" if failed else "was carried out"
+    text = f"No result of the call of {name!r} was recorded. A person reports that it {said}. It was not run again."
+    text = text if not answer.message else f"{text}\n{answer.message}"
+    status = "error" if failed else "success"
+    return _message(call_id, name, text, Code.OUTCOME_KNOWN, status=status, message_id=f"toolgate-{request_id}")
+
+
 def refused(call: CallRecord) -> ToolMessage:
     """The result of a call whose record says that it is refused."""
     return refusal(call.call_id, call.name, call.code, call.reason, message_id=_message_id(call))
@@ -67,6 +85,12 @@ def with_notice(result: Any, record: CallRecord | None) -> Any:
     if isinstance(result.content, str):
         return result.model_copy(update={"content": notice + result.content})
     return result.model_copy(update={"content": [{"type": "text", "text": notice}, *result.content]})
+
+
+def withheld(call: ToolCall) -> ToolMessage:
+    """What the model reads in place of a result that the zone it runs in may not have."""
+    text = f"The call of {call['name']!r} ran. Its result may not be read here."
+    return _message(str(call["id"]), call["name"], text, Code.TRUST_ZONE, status="error", message_id=None)
 
 
 def _message_id(call: CallRecord) -> str:

@@ -123,6 +123,9 @@ def _closing(call: ToolCall, record: CallRecord | None, key: str, run: Run, ledg
             return response(record)
         if record.outcome == "refused":
             return refused(record)
+    kept: ToolMessage | None = yield partial(ledger.result, key)
+    if kept is not None:
+        return kept
     status = yield partial(ledger.status, key)
     started = status not in (None, GrantStatus.ISSUED, GrantStatus.WITHDRAWN)
     code = Code.OUTCOME_UNKNOWN if started else Code.SUPERSEDED

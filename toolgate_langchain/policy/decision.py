@@ -53,6 +53,7 @@ class Code:
     CHANGED: Final = "changed"
     SUPERSEDED: Final = "superseded"
     OUTCOME_UNKNOWN: Final = "outcome_unknown"
+    OUTCOME_KNOWN: Final = "outcome_known"
     NOT_ON_RECORD: Final = "not_on_record"
     BAD_ANSWERS: Final = "bad_answers"
     TOO_MANY_REQUESTS: Final = "too_many_requests"

@@ -275,7 +275,7 @@ class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql):
             digest,
             needs_grant=needs_grant,
             repeatable=repeatable,
-            attempt=uuid4().hex,
+            attempt=self._begin(request_id),
             at=self._micros(),
             entry=entry,
             until=self._until() if hold else 0,
@@ -293,6 +293,7 @@ class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql):
         """See `RecordLedger.end`."""
         at = self._micros()
         return self._write(outcomes.end, request_id, status, result=result, scope=scope, at=at, entry=entry)
+        self._ended(request_id)
 
     def status(self, request_id: str) -> Maybe[GrantStatus | None]:
         """See `Ledger.status`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import uuid4
 
 from toolgate_langchain.approvals.sql import outcomes
@@ -21,6 +21,9 @@ __all__ = ["SqlOutcomes"]
 
 _T = TypeVar("_T")
 
+_REMEMBERED: Final = 4_096
+"""Attempts that are known to be over; of older ones the lease has to be waited for."""
+
 
 class SqlOutcomes:
     """The part of `SqlLedger` that keeps what became of calls; see `Outcomes`."""
@@ -30,6 +33,13 @@ class SqlOutcomes:
     _latest = 0
     """The latest time that this ledger saw."""
     _known_identity = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._at: dict[str, str] = {}
+        """The calls that were started through this ledger and are not over, each with its attempt."""
+        self._over: dict[str, str] = {}
+        """Attempts that are over, so that nobody waits for their lease where the end could not be written."""
 
     if TYPE_CHECKING:
 
@@ -52,6 +62,18 @@ class SqlOutcomes:
         self._latest = max(self._latest, now)
         return now
 
+    def _begin(self, request_id: str) -> str:
+        """What tells the attempt at a call that begins now from others."""
+        self._at[request_id] = attempt = uuid4().hex
+        return attempt
+
+    def _ended(self, request_id: str) -> None:
+        """A call is over here, whether or not that can be written."""
+        if (attempt := self._at.pop(request_id, None)) is not None:
+            self._over[request_id] = attempt
+            if len(self._over) > _REMEMBERED:
+                del self._over[next(iter(self._over))]
+
     def _until(self) -> int:
         return self._micros() + int(self._lease / timedelta(microseconds=1))
 
@@ -65,7 +87,7 @@ class SqlOutcomes:
 
     def held(self, request_id: str) -> Maybe[bool]:
         """See `Outcomes.held`."""
-        return self._read(outcomes.held, request_id, at=self._micros())
+        return self._read(outcomes.held, request_id, at=self._micros(), over=self._over.get(request_id, ""))
 
     def tries(self, request_id: str) -> Maybe[int]:
         """See `Outcomes.tries`."""
@@ -73,8 +95,11 @@ class SqlOutcomes:
 
     def try_again(self, request_id: str, digest: str, tries: int) -> Maybe[bool]:
         """See `Outcomes.try_again`."""
-        at, until = self._micros(), self._until()
-        return self._write(outcomes.try_again, request_id, digest, tries, attempt=uuid4().hex, at=at, until=until)
+        at, until, over = self._micros(), self._until(), self._over.get(request_id, "")
+        attempt = self._begin(request_id)
+        return self._write(
+            outcomes.try_again, request_id, digest, tries, attempt=attempt, at=at, until=until, over=over
+        )
 
     def result(self, request_id: str) -> Maybe[ToolMessage | None]:
         """See `Outcomes.result`."""

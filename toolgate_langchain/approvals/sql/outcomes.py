@@ -69,7 +69,7 @@ _IDENTITY = select(IDENTITY.c.id)
 _TRIES = select(TRIES).where(TRIES.c.request_id == bindparam("key")).with_for_update()
 _COUNT = select(TRIES.c.tries).where(TRIES.c.request_id == bindparam("key"))
 _HELD = (
-    select(TRIES.c.until)
+    select(TRIES.c.until, TRIES.c.attempt)
     .join(GRANTS, GRANTS.c.request_id == TRIES.c.request_id)
     .where(TRIES.c.request_id == bindparam("key"), GRANTS.c.status == GrantStatus.STARTED.value)
 )
@@ -162,10 +162,10 @@ def written(result: ToolMessage) -> str | None:
     return canonical_json(plain)
 
 
-def held(connection: Connection, request_id: str, *, at: int) -> bool:
-    """See `Outcomes.held`."""
-    until = connection.execute(_HELD, {"key": request_id}).scalar()
-    return until is not None and until > at
+def held(connection: Connection, request_id: str, *, at: int, over: str) -> bool:
+    """See `Outcomes.held`. `over` is an attempt of which the caller knows that it is over."""
+    found = connection.execute(_HELD, {"key": request_id}).one_or_none()
+    return found is not None and found.until > at and found.attempt != over
 
 
 def tries(connection: Connection, request_id: str) -> int:
@@ -174,7 +174,15 @@ def tries(connection: Connection, request_id: str) -> int:
 
 
 def try_again(
-    connection: Connection, request_id: str, bound: str, counted: int, *, attempt: str, at: int, until: int
+    connection: Connection,
+    request_id: str,
+    bound: str,
+    counted: int,
+    *,
+    attempt: str,
+    at: int,
+    until: int,
+    over: str,
 ) -> bool:
     """See `Outcomes.try_again`. `attempt` is the same in all tries of one call of it, and in no other."""
     grant = connection.execute(_GRANT, {"key": request_id}).one_or_none()
@@ -183,7 +191,7 @@ def try_again(
         return False
     if found.attempt == attempt:
         return True
-    if found.tries != counted or found.until > at:
+    if found.tries != counted or (found.until > at and found.attempt != over):
         return False
     _began(connection, request_id, attempt, until)
     note_event(connection, "start_again", at, request_id=request_id, digest=bound, tries=counted + 1)
