@@ -100,7 +100,11 @@ def test_two_agents_of_one_graph_each_have_parts_of_their_own_and_share_the_run(
     """One after the other, each with its tools; what was rejected in the first is refused in the second."""
     ran, gate = Recorder(), ToolGate()
     deploy, send = ran.tool("deploy"), ran.tool("send")
-    first, second = gate.graph([deploy]), gate.graph([deploy, send], caller=lambda _: None)
+
+    def nobody(_: Any) -> None:
+        return None
+
+    first, second = gate.graph([deploy], caller=nobody), gate.graph([deploy, send], caller=nobody)
     models = (
         ScriptedModel(script=[says(call("deploy", "a"))]),
         ScriptedModel(script=[says(call("deploy", "b"), call("send", "s"))]),

@@ -225,19 +225,22 @@ class GraphGate:
 
     # --- checking -----------------------------------------------------------------------------
 
-    def check(self, graph: Any) -> None:
+    def check(self, graph: Any, *, tool_nodes: Sequence[ToolNode] = ()) -> None:
         """Look whether a compiled graph is behind this gate.
 
         A tool node without the gate, or a node that calls tools by itself, cannot be seen by the gate when
-        it runs. The first is found here; the second cannot be found.
+        it runs. The first is found here, as a node or in what a node's function holds; one that is built
+        inside of a function is to be declared. The second, `tool.invoke(...)`, cannot be found.
 
         Args:
             graph: The compiled graph; graphs that are its nodes are looked at as well.
+            tool_nodes: Tool nodes that functions of the graph call and that cannot be seen in them.
 
         Raises:
-            ConfigurationError: Naming the node and what to do.
+            ConfigurationError: Naming the node and what to do. Also for parts of another gate, or of this one
+                with other settings, in the same graph.
         """
-        check_graph(self, graph)
+        check_graph(self, graph, tool_nodes)
 
 
 def _carried(messages: Iterator[Any]) -> Iterator[Any]:

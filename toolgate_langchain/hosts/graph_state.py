@@ -78,8 +78,14 @@ class GraphRuns(AgentRuns):
         self.messages_key = messages_key
         self.siblings = Siblings()
         """What is kept of the calls of the graph's tool nodes."""
+        self._settings = {**settings, "surface": _surface_of(gate, settings.get("surface"))}
         self.read_at_start = sorted(name for name, setting in settings.items() if callable(setting))
         """The settings that are functions, and so can only be read where a run starts."""
+
+    def differing(self, other: GraphRuns) -> list[str]:
+        """The settings that other runs of the same gate were given differently, by name."""
+        names = sorted({*self._settings, *other._settings})
+        return [name for name in names if self._settings.get(name) != other._settings.get(name)]
 
     def see(self, config: Mapping[str, Any], runtime: Any = None, *, starting: bool = False) -> Seen:
         """The state of the graph that runs.
@@ -109,6 +115,11 @@ class GraphRuns(AgentRuns):
 
     def _run_without_start(self, state: Mapping[str, Any], runtime: Any) -> Run:
         """The run of a graph without a node that starts it: one for the whole thread."""
+        if self.flow.on:
+            raise ConfigurationError(
+                "a policy needs to know what the person's own words are (FlowPolicy), which is noted where a run "
+                'starts; put the starting node first: add_node("start", guard.start), add_edge(START, "start")'
+            )
         if self.read_at_start:
             raise ConfigurationError(
                 f"{', '.join(self.read_at_start)} of gate.graph(...) is a function, which is read where a run starts; "
@@ -149,6 +160,10 @@ class GraphRuns(AgentRuns):
             return _with_results(await left, kept)
 
         return look(left)
+
+
+def _surface_of(gate: ToolGate, surface: Setting) -> Setting:
+    return surface if callable(surface) or surface is None else gate.surface(surface)
 
 
 def _with_results(left: LeftBehind, kept: Mapping[str, ToolMessage]) -> LeftBehind:
