@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from toolgate_langchain.cli.errors import plain_errors
+from toolgate_langchain.cli.record import record, replay
 from toolgate_langchain.cli.rules import rules
 
 __all__ = ["app", "split_answers"]
@@ -23,6 +24,8 @@ app = typer.Typer(
 )
 
 app.add_typer(rules, name="rules")
+app.command()(record)
+app.command()(replay)
 
 _BETWEEN_ANSWERS: Final = re.compile(r",(?=\s*(?:approve|reject|always|always-tool|edit|respond)\s*(?:[:,]|$))")
 """A comma counts as one between two answers only where an answer follows: reasons and JSON hold commas."""
