@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.hosts.driving import adrive, drive, pending_requests
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.hosts.middleware import ToolGateMiddleware
+    from toolgate_langchain.hosts.resuming import aresume_answered, resume_answered
     from toolgate_langchain.hosts.session import ApprovalSession
     from toolgate_langchain.policy.approval_rule import ApprovalRule
     from toolgate_langchain.policy.caller import Caller, RunConfiguration, Skill
@@ -67,10 +68,12 @@ __all__ = [
     "UnattendedToolFilter",
     "Verdict",
     "adrive",
+    "aresume_answered",
     "drive",
     "export_record",
     "pending_requests",
     "replay_record",
+    "resume_answered",
     "tool_profile",
     "well_known_profiles",
 ]
@@ -107,10 +110,12 @@ _WHERE = {
     "UnattendedToolFilter": "policy.unattended",
     "Verdict": "vocabulary",
     "adrive": "hosts.driving",
+    "aresume_answered": "hosts.resuming",
     "drive": "hosts.driving",
     "export_record": "approvals.recording.lines",
     "pending_requests": "hosts.driving",
     "replay_record": "approvals.recording.replay",
+    "resume_answered": "hosts.resuming",
     "tool_profile": "catalog.profile",
     "well_known_profiles": "catalog.wellknown",
 }

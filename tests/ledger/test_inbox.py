@@ -13,6 +13,7 @@ from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
 
 YES = ApprovalAnswer(request_id="r1", type="approve", by="ann")
 NO = ApprovalAnswer(request_id="r1", type="reject", by="bob", message="not now")
+ANY = ApprovalAnswer(type="approve")
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 DIGEST = request().digest
 
@@ -34,7 +35,7 @@ def test_an_answer_that_is_left_waits_to_be_carried_and_its_request_waits_no_mor
     assert leave(ledger) is AnswerStatus.RECORDED
     assert pending(ledger) == []
     assert list(ledger.left_answers()) == [LeftAnswer("r1", "one", request().tool_name, YES, NOW)]
-    assert (ledger.answer_to("r1"), ledger.left_answer("r1")) == (YES, YES)
+    assert (ledger.answer_to("r1"), ledger.left_answer("r1")) == (YES, ledger.left_answers()[0])
     assert (ledger.thread_of("r1"), ledger.answered_at("r1")) == ("one", NOW)
 
 
@@ -51,7 +52,7 @@ def test_left_answers_come_in_the_order_in_which_they_were_given(ledger: InMemor
     for number in range(3):
         ledger.ask(request(request_id=f"r{number}"), thread_id="one", at=NOW)
         at = NOW - timedelta(seconds=number)
-        assert ledger.leave_answer(f"r{number}", YES, digest=DIGEST, at=at) is AnswerStatus.RECORDED
+        assert ledger.leave_answer(f"r{number}", ANY, digest=DIGEST, at=at) is AnswerStatus.RECORDED
     assert [one.request_id for one in ledger.left_answers()] == ["r2", "r1", "r0"]
     assert [one.request_id for one in ledger.left_answers(limit=1)] == ["r2"]
 
@@ -69,6 +70,14 @@ def test_an_answer_is_bound_to_the_call_that_was_shown(ledger: InMemoryLedger, a
     leave(ledger)
     assert leave(ledger, NO, digest="of another call") is AnswerStatus.NOT_PENDING
     assert ledger.answer_to("r1") == YES
+
+
+def test_an_answer_that_names_another_request_changes_nothing(ledger: InMemoryLedger) -> None:
+    asked(ledger)
+    assert leave(ledger, ApprovalAnswer(request_id="r2", type="approve")) is AnswerStatus.NOT_PENDING
+    assert leave(ledger, ANY) is AnswerStatus.RECORDED
+    held = ledger.answer_to("r1")
+    assert held is not None and held.request_id == "r1"
 
 
 def test_an_answer_to_what_was_withdrawn_changes_nothing(ledger: InMemoryLedger) -> None:
@@ -89,9 +98,9 @@ def test_an_answer_that_comes_when_the_time_is_over_changes_nothing(
 
 def test_of_two_people_the_first_one_answers(ledger: InMemoryLedger) -> None:
     asked(ledger)
-    edit = ApprovalAnswer(type="edit", edited_arguments={}, by="eve")
+    edit = ApprovalAnswer(request_id="r1", type="edit", edited_arguments={}, by="eve")
     assert [leave(ledger, one) for one in (edit, YES)] == [AnswerStatus.RECORDED, AnswerStatus.REPEATED]
-    assert ledger.left_answer("r1") == edit
+    assert ledger.answer_to("r1") == edit and [one.answer for one in ledger.left_answers()] == [edit]
 
 
 def test_a_no_takes_a_yes_back_that_waits_and_is_carried_in_its_place(ledger: InMemoryLedger) -> None:
@@ -100,6 +109,18 @@ def test_a_no_takes_a_yes_back_that_waits_and_is_carried_in_its_place(ledger: In
     (left,) = ledger.left_answers()
     assert (left.answer, left.superseded) == (NO, False)
     assert leave(ledger) is AnswerStatus.REPEATED
+
+
+@pytest.mark.parametrize("second", [YES, NO], ids=["the same", "a no"])
+def test_a_run_that_took_an_answer_in_is_told_from_one_that_did_not(
+    ledger: InMemoryLedger, second: ApprovalAnswer
+) -> None:
+    """Whoever takes it in and is lost leaves a run that has to go on."""
+    asked(ledger)
+    assert [leave(ledger), leave(ledger)] == [AnswerStatus.RECORDED, AnswerStatus.REPEATED]
+    assert [one.taken_in for one in ledger.left_answers()] == [False]
+    ledger.answer("r1", second)
+    assert [one.taken_in for one in ledger.left_answers()] == [True]
 
 
 def test_a_no_after_the_yes_was_used_comes_too_late(ledger: InMemoryLedger) -> None:
@@ -122,7 +143,7 @@ def test_an_answer_that_the_run_cannot_use_is_sent_back_and_its_request_waits_ag
     asked(ledger)
     leave(ledger)
     ledger.send_back("r1", NO)
-    assert ledger.left_answer("r1") == YES
+    assert ledger.answer_to("r1") == YES and ledger.left_answer("r1") is not None
     ledger.send_back("r1", YES)
     assert ledger.answer_to("r1") is None and list(ledger.left_answers()) == []
     assert (ledger.answered_at("r1"), ledger.thread_of("r1")) == (None, None)
@@ -159,7 +180,7 @@ def test_a_new_run_on_a_thread_closes_what_waits_there_and_says_so_of_answers_th
     for key, thread in threads.items():
         ledger.ask(request(request_id=key), thread_id=thread, at=NOW)
     for key in ("r1", "r5"):
-        ledger.leave_answer(key, YES, digest=DIGEST, at=NOW)
+        ledger.leave_answer(key, ANY, digest=DIGEST, at=NOW)
     ledger.close_thread("one")
     assert pending(ledger) == ["r3", "r4"]
     assert [(one.request_id, one.superseded) for one in ledger.left_answers()] == [("r1", True), ("r5", False)]

@@ -30,6 +30,8 @@ class LeftAnswer:
     tool_name: str
     answer: ApprovalAnswer
     answered_at: datetime
+    taken_in: bool = False
+    """Whether a run took it in, and nobody said since that it was carried: the worker may have been lost."""
     superseded: bool = False
     """Whether the run went another way meanwhile, so that nobody waits for the answer any more."""
 
@@ -51,7 +53,7 @@ class Inbox(Protocol):
 
         Args:
             request_id: The request.
-            answer: What the person said.
+            answer: What the person said. One that names another request is for nobody here.
             digest: The digest of the call that they were shown.
             at: When it was said; now if nobody says.
 
@@ -65,7 +67,7 @@ class Inbox(Protocol):
         """The answers that wait to be carried into their runs, in the order in which they were given."""
         ...
 
-    def left_answer(self, request_id: str) -> Maybe[ApprovalAnswer | None]:
+    def left_answer(self, request_id: str) -> Maybe[LeftAnswer | None]:
         """The answer to a request that waits to be carried, `None` where none does."""
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ class MemoryInbox:
     """Every request, also when it waits no more."""
     _left: set[str]
     """Requests whose answer waits to be carried."""
+    _taken_in: set[str]
+    """Those among them, or that were, whose run took the answer in."""
     _answers: dict[str, ApprovalAnswer]
     _times: dict[str, datetime | None]
     _threads: dict[str, str | None]
@@ -44,15 +47,25 @@ class MemoryInbox:
         now = at or datetime.now(UTC)
         with self._lock:
             asked = self._asked.get(request_id)
+            if answer.request_id not in (None, request_id):
+                return AnswerStatus.NOT_PENDING
+            answer = replace(answer, request_id=request_id)
             if asked is None or asked.request.digest != digest:
                 return AnswerStatus.NOT_PENDING
-            if request_id not in self._answers:
+            held = self._answers.get(request_id)
+            if held is not None and (answer.type != "reject" or held.type == "reject"):
+                return AnswerStatus.REPEATED
+            if held is None:
                 if request_id not in self._pending:
                     return AnswerStatus.NOT_PENDING
                 if asked.expires_at is not None and now >= asked.expires_at:
                     return AnswerStatus.EXPIRED
                 self._left.add(request_id)
-            return self.answer(request_id, answer, thread_id=asked.thread_id, at=now)
+            taken_in = request_id in self._taken_in
+            status = self.answer(request_id, answer, thread_id=asked.thread_id, at=now)
+            if not taken_in:
+                self._taken_in.discard(request_id)
+            return status
 
     def answer(
         self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None, at: datetime | None = None
@@ -76,12 +89,13 @@ class MemoryInbox:
         assert at is not None
         # A no withdraws the grant itself, and is carried all the same.
         superseded = grant is not None and grant.status is GrantStatus.WITHDRAWN and self._answers[key].type != "reject"
-        return LeftAnswer(key, asked.thread_id, asked.request.tool_name, self._answers[key], at, superseded)
+        answer, taken_in = self._answers[key], key in self._taken_in
+        return LeftAnswer(key, asked.thread_id, asked.request.tool_name, answer, at, taken_in, superseded)
 
-    def left_answer(self, request_id: str) -> ApprovalAnswer | None:
+    def left_answer(self, request_id: str) -> LeftAnswer | None:
         """See `Inbox.left_answer`."""
         with self._lock:
-            return self._answers[request_id] if request_id in self._left else None
+            return self._left_answer(self._asked[request_id]) if request_id in self._left else None
 
     def carried(self, request_id: str) -> None:
         """See `Inbox.carried`."""
@@ -94,6 +108,7 @@ class MemoryInbox:
             if request_id not in self._left or _text(self._answers[request_id]) != _text(answer):
                 return
             self._left.discard(request_id)
+            self._taken_in.discard(request_id)
             del self._answers[request_id], self._times[request_id], self._threads[request_id]
             if request_id not in self._grants:
                 self._pending[request_id] = self._asked[request_id]

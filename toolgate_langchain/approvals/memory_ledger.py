@@ -68,6 +68,7 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes):
         self._pending: dict[str, PendingRequest] = {}
         self._asked: dict[str, PendingRequest] = {}
         self._left: set[str] = set()
+        self._taken_in: set[str] = set()
         self._times: dict[str, datetime | None] = {}
         self._grants: dict[str, _Grant] = {}
 
@@ -193,6 +194,8 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes):
                 self._threads[request_id], self._times[request_id] = thread_id, at
                 return AnswerStatus.RECORDED
             if answer.type != "reject" or recorded.type == "reject":
+                if request_id in self._left and answer == recorded:
+                    self._taken_in.add(request_id)
                 return AnswerStatus.REPEATED
             grant = self._grants.get(request_id)
             if grant is not None and grant.status not in (
@@ -201,6 +204,7 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes):
             ):
                 return AnswerStatus.TOO_LATE
             self._answers[request_id] = answer
+            self._taken_in.add(request_id)
             if grant is not None:
                 grant.status = GrantStatus.WITHDRAWN
             thread_of = self._threads.get(request_id)

@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 
+from toolgate_langchain.approvals.identity import UNSAID
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.errors import ConfigurationError, ToolApprovalRequired
@@ -23,7 +24,7 @@ from toolgate_langchain.hosts.agent_model import check_bound
 from toolgate_langchain.hosts.agent_runs import SessionRuns
 from toolgate_langchain.hosts.agent_tools import read_tools
 from toolgate_langchain.hosts.agents_inside import AgentsInside
-from toolgate_langchain.hosts.answering import AnswerResult
+from toolgate_langchain.hosts.answering import AnswerResult, named_by
 from toolgate_langchain.hosts.checks import check_callables, check_caps
 from toolgate_langchain.hosts.gate import ToolGate
 from toolgate_langchain.hosts.offering import Offering, provider_tool_name
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.identity import Unsaid
     from toolgate_langchain.hosts.agent_progress import Progress
     from toolgate_langchain.hosts.base_runs import Setting
 
@@ -185,6 +187,8 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
         session: ApprovalSession | Mapping[str, Any],
         answer: ApprovalAnswer | Mapping[str, Any] | None = None,
         config: RunnableConfig | None = None,
+        *,
+        by: str | Unsaid | None = UNSAID,
     ) -> GatedAgentOutput:
         """Answer the session's request and go on.
 
@@ -193,22 +197,25 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
             answer: The answer, which names its request. Without one, what is on record for the request is
                 used, as after a crash; where there is nothing, the request comes back as it was.
             config: The config.
+            by: Who answers, as whoever drives the agent knows; it takes the place of what the answer itself says.
 
         Raises:
             SessionError: If the session cannot be used.
             ToolApprovalRequired: If the agent waits again and was told to raise then.
             TurnLimitReached: If the run would need another turn than it may make.
         """
-        return self.invoke(_resuming(session, answer), config)
+        return self.invoke(_resuming(session, named_by(answer, by)), config)
 
     async def aresume(
         self,
         session: ApprovalSession | Mapping[str, Any],
         answer: ApprovalAnswer | Mapping[str, Any] | None = None,
         config: RunnableConfig | None = None,
+        *,
+        by: str | Unsaid | None = UNSAID,
     ) -> GatedAgentOutput:
         """As `resume`, for asynchronous code."""
-        return await self.ainvoke(_resuming(session, answer), config)
+        return await self.ainvoke(_resuming(session, named_by(answer, by)), config)
 
     # --- a Runnable ---------------------------------------------------------------------------
 

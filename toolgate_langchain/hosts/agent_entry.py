@@ -23,7 +23,7 @@ from toolgate_langchain.errors import ConfigurationError, InvalidAnswerError, No
 from toolgate_langchain.hosts.agent_children import request_ids_inside
 from toolgate_langchain.hosts.agent_progress import Progress
 from toolgate_langchain.hosts.agent_runs import AgentRuntime, thread_in
-from toolgate_langchain.hosts.answering import AnswerResult, not_pending
+from toolgate_langchain.hosts.answering import AnswerResult, barred, not_pending
 from toolgate_langchain.hosts.parent_run import current_run
 from toolgate_langchain.hosts.run_state import RULES, RUN, TURN
 from toolgate_langchain.hosts.session import ApprovalSession, check_keys
@@ -117,6 +117,8 @@ class Entry:
         """Give back the claim on the request whose answer was taken."""
         if progress.claimed is not None:
             claimed, progress.claimed = progress.claimed, None
+            if progress.left and (progress.request is None or progress.request.request_id != claimed):
+                yield lambda: self._gate.ledger.carried(claimed)
             yield lambda: self._gate.ledger.release(claimed)
 
     # --- the session --------------------------------------------------------------------------
@@ -220,6 +222,9 @@ class Entry:
             said = held if read is None or wanted is None else read
             progress.answer = yield from not_pending(self._gate, _named(said, pending.request_id), thread)
             return
+        if read is not None and (told := (yield from barred(self._gate, _named(read, pending.request_id), pending))):
+            progress.answer = AnswerResult("not_allowed", told)
+            return
         progress.take(_kept(answer))
 
     def _not_for_the_pending(self, progress: Progress, read: ApprovalAnswer | None) -> Steps[AnswerResult]:
@@ -242,7 +247,7 @@ class Entry:
             return
         claimed = yield lambda: self._gate.ledger.claim(pending.request_id)
         if claimed is True:
-            progress.claimed = pending.request_id
+            progress.claimed, progress.left = pending.request_id, True
             progress.take(_named(held, pending.request_id).to_json())
 
 

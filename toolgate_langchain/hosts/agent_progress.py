@@ -43,6 +43,8 @@ class Progress:
     """What became of it."""
     claimed: str | None = None
     """The request whose answer this run has claimed."""
+    left: bool = False
+    """Whether the answer is one that the ledger had, and that nobody gave to this run."""
     inner: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The conversations of agents that wait inside of calls of the last turn, by call and key."""
     trusted: bool = True

@@ -19,6 +19,7 @@ from toolgate_langchain.hosts.answering import AnswerResult, barred, named_by, n
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.approver import Approver
     from toolgate_langchain.approvals.identity import Unsaid
+    from toolgate_langchain.approvals.inbox import LeftAnswer
     from toolgate_langchain.hosts.gate import ToolGate
 
 __all__ = [
@@ -226,9 +227,9 @@ def _refused(gate: ToolGate, answer: ApprovalAnswer, request: ApprovalRequest) -
     One that waits in the ledger was given first, and only a no may still take it back.
     """
     key = request.request_id
-    left = yield lambda: gate.ledger.left_answer(key)
-    if left is not None and left != answer and answer.type != "reject":
+    left: LeftAnswer | None = yield lambda: gate.ledger.left_answer(key)
+    if left is not None and left.answer != answer and answer.type != "reject":
         waits = "and that answer waits to be carried into its run: resume_answered(agent) does so"
-        return AnswerResult("already_answered", f"request {key} was answered with {left.type!r}, {waits}")
+        return AnswerResult("already_answered", f"request {key} was answered with {left.answer.type!r}, {waits}")
     told = yield from barred(gate, answer, request)
     return AnswerResult("not_allowed", told) if told else None

@@ -44,6 +44,7 @@ _REPLACE = (
         taken_back=True,
     )
 )
+_TAKEN_IN = update(ANSWERS).where(ANSWERS.c.request_id == bindparam("key")).values(taken_in=True)
 _FORGET = delete(RULES).where(RULES.c.request_id == bindparam("key"))
 _ANSWERED = exists().where(ANSWERS.c.request_id == bindparam("key"))
 _WITHDRAWN = exists().where(GRANTS.c.request_id == bindparam("key"), GRANTS.c.status == GrantStatus.WITHDRAWN.value)
@@ -158,6 +159,8 @@ def _answer(
     if row.attempt == attempt:
         return None
     if given.type != "reject" or row.type == "reject":
+        if row.to_carry and not to_carry and row.answer == text:
+            connection.execute(_TAKEN_IN, {"key": request_id})
         return AnswerStatus.REPEATED
     grant = connection.execute(_GRANT, {"key": request_id}).scalar()
     if grant not in (None, GrantStatus.ISSUED.value, GrantStatus.WITHDRAWN.value):
@@ -165,6 +168,8 @@ def _answer(
     connection.execute(_WITHDRAW, {"key": request_id})
     connection.execute(_REPLACE, {"key": request_id, "text": text, "by": given.by, "mine": attempt})
     connection.execute(_FORGET, {"key": request_id})
+    if row.to_carry and not to_carry:
+        connection.execute(_TAKEN_IN, {"key": request_id})
     return AnswerStatus.WITHDRAWN
 
 

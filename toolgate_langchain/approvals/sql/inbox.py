@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import BindParameter, and_, bindparam, delete, exists, select, update
 
@@ -30,22 +31,22 @@ _WITHDRAWN = exists().where(
 _SHOWN = select(REQUESTS).where(REQUESTS.c.request_id == _KEY)
 _ASKED = select(REQUESTS).where(REQUESTS.c.request_id == _KEY).with_for_update()
 _HELD = select(ANSWERS.c.type).where(ANSWERS.c.request_id == _KEY)
-_LEFT = (
+_ALL_LEFT = (
     select(
         ANSWERS.c.request_id,
         REQUESTS.c.thread_id,
         REQUESTS.c.shown,
         ANSWERS.c.answer,
         ANSWERS.c.answered_at,
+        ANSWERS.c.taken_in,
         # A no withdraws the grant itself, and is carried all the same.
         and_(ANSWERS.c.type != "reject", _WITHDRAWN).label("superseded"),
     )
     .join(REQUESTS, REQUESTS.c.request_id == ANSWERS.c.request_id)
     .where(ANSWERS.c.to_carry)
-    .order_by(ANSWERS.c.answered_at, ANSWERS.c.request_id)
-    .limit(bindparam("limit"))
 )
-_LEFT_TO = select(ANSWERS.c.answer).where(ANSWERS.c.request_id == _KEY, ANSWERS.c.to_carry)
+_LEFT = _ALL_LEFT.order_by(ANSWERS.c.answered_at, ANSWERS.c.request_id).limit(bindparam("limit"))
+_LEFT_TO = _ALL_LEFT.where(ANSWERS.c.request_id == _KEY)
 _CARRIED = update(ANSWERS).where(ANSWERS.c.request_id == _KEY, ANSWERS.c.to_carry).values(to_carry=False)
 _SENT_BACK = delete(ANSWERS).where(
     ANSWERS.c.request_id == _KEY, ANSWERS.c.to_carry, ANSWERS.c.answer == bindparam("text")
@@ -69,6 +70,9 @@ def leave_answer(
     """See `Inbox.leave_answer`. `attempt` is the same in all tries of one call of it, and in no other."""
     # Locked, so that a run that goes another way is either seen here or sees the answer.
     row = connection.execute(_ASKED, {"key": request_id}).one_or_none()
+    if given.request_id not in (None, request_id):
+        return AnswerStatus.NOT_PENDING
+    given = replace(given, request_id=request_id)
     if row is None or json.loads(row.shown)["toolgate"]["digest"] != digest:
         return AnswerStatus.NOT_PENDING
     if connection.execute(_HELD, {"key": request_id}).scalar() is None:
@@ -91,23 +95,25 @@ def leave_answer(
 
 def left_answers(connection: Connection, *, limit: int) -> Sequence[LeftAnswer]:
     """See `Inbox.left_answers`."""
-    return [
-        LeftAnswer(
-            row.request_id,
-            row.thread_id,
-            json.loads(row.shown)["action_requests"][0]["name"],
-            answers.read(row.answer),
-            as_time(row.answered_at),
-            bool(row.superseded),
-        )
-        for row in connection.execute(_LEFT, {"limit": limit})
-    ]
+    return [_left(row) for row in connection.execute(_LEFT, {"limit": limit})]
 
 
-def left_answer(connection: Connection, request_id: str) -> ApprovalAnswer | None:
+def left_answer(connection: Connection, request_id: str) -> LeftAnswer | None:
     """See `Inbox.left_answer`."""
-    text = connection.execute(_LEFT_TO, {"key": request_id}).scalar()
-    return None if text is None else answers.read(text)
+    row = connection.execute(_LEFT_TO, {"key": request_id}).one_or_none()
+    return None if row is None else _left(row)
+
+
+def _left(row: Any) -> LeftAnswer:
+    return LeftAnswer(
+        row.request_id,
+        row.thread_id,
+        json.loads(row.shown)["action_requests"][0]["name"],
+        answers.read(row.answer),
+        as_time(row.answered_at),
+        row.taken_in,
+        bool(row.superseded),
+    )
 
 
 def carried(connection: Connection, request_id: str, *, at: int) -> None:

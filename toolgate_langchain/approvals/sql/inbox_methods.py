@@ -51,9 +51,9 @@ class SqlInbox:
         left: Maybe[Sequence[LeftAnswer]] = self._read(inbox.left_answers, limit=limit)
         return left
 
-    def left_answer(self, request_id: str) -> Maybe[ApprovalAnswer | None]:
+    def left_answer(self, request_id: str) -> Maybe[LeftAnswer | None]:
         """See `Inbox.left_answer`."""
-        left: Maybe[ApprovalAnswer | None] = self._read(inbox.left_answer, request_id)
+        left: Maybe[LeftAnswer | None] = self._read(inbox.left_answer, request_id)
         return left
 
     def carried(self, request_id: str) -> Maybe[None]:

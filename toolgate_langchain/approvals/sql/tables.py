@@ -72,10 +72,11 @@ ANSWERS: Final = Table(
     Column("answered_at", BigInteger),
     Column("taken_back", Boolean, nullable=False, server_default=false()),
     Column("to_carry", Boolean, nullable=False, server_default=false()),
+    Column("taken_in", Boolean, nullable=False, server_default=false()),
     _text("attempt"),
 )
 """The answer that holds for each request. `attempt` tells a repeated write from another person's; `to_carry` is on
-while it waits to be carried into its run."""
+while it waits to be carried into its run, and `taken_in` once the run itself had it."""
 
 Index(
     "toolgate_answers_to_carry",
