@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.policy.caller import Caller
+    from toolgate_langchain.policy.history import History
     from toolgate_langchain.policy.surface import Surface
 
 __all__ = ["Heuristic", "HeuristicContext", "ask_heuristics", "heuristic_name"]
@@ -31,6 +32,9 @@ class HeuristicContext:
     messages: Sequence[BaseMessage] = ()
     """The conversation before the turn that is judged."""
     state: Mapping[str, Any] = field(default_factory=dict)
+    history: History | None = None
+    """What was read and said before the turn, labelled; only where a policy or a heuristic asks for it
+    (`needs_history`)."""
 
 
 Heuristic: TypeAlias = Callable[[ToolCall, HeuristicContext], bool | Awaitable[bool]]

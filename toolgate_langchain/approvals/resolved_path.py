@@ -15,8 +15,8 @@ MAX_PATH: Final = 4_096
 def path_inside(root: Path, written: str) -> Path | None:
     """The object that a path names, if that lies in the root or is the root; else `None`.
 
-    Also `None` for what different programs read differently: an empty path, a NUL or another control character, a
-    leading `~`, a backslash (which parts folders on Windows), or links that lead in a circle.
+    Also `None` for what different programs read differently: an empty path, a NUL or another control character, blanks
+    at an end, a leading `~`, a backslash (which parts folders on Windows), or links that lead in a circle.
 
     Args:
         root: A folder, resolved (`Path.resolve(strict=True)`).
@@ -24,13 +24,11 @@ def path_inside(root: Path, written: str) -> Path | None:
     """
     if not written or len(written) > MAX_PATH or written.startswith("~") or not written.isprintable():
         return None
-    if "\\" in written:
+    if "\\" in written or written != written.strip():
         return None
     try:
         real = Path(os.path.realpath(root / written))
         if not real.is_relative_to(root):
-            return None
-        if real.is_symlink():  # what realpath could not follow: a link that leads back to itself
             return None
         return _as_listed(root, real)
     except (OSError, ValueError, RuntimeError):
@@ -52,6 +50,8 @@ def _as_listed(root: Path, real: Path) -> Path:
     found = root
     for part in real.relative_to(root).parts:
         child = found / part
+        if child.is_symlink():
+            raise OSError("a link that could not be followed: it leads back to itself")
         found = child if not os.path.lexists(child) else found / _listed_name(found, part)
     return found
 

@@ -1,0 +1,55 @@
+"""What all ready heuristics share: one tool, one argument that is looked at, and nothing else that is let through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from toolgate_langchain.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from langchain_core.messages import ToolCall
+
+    from toolgate_langchain.approvals.heuristics import HeuristicContext
+
+__all__ = ["ArgumentHeuristic"]
+
+
+class ArgumentHeuristic:
+    """A heuristic about one argument of one tool.
+
+    It says yes only to a call of that tool in which the argument is there and `approves` says so. Every other
+    argument that has a value must be named in `others`: nobody looked at it, and `{"command": "git log", "env":
+    {...}}` is not `{"command": "git log"}`.
+
+    Args:
+        tool: The name of the tool.
+        argument: The name of the argument that is looked at.
+        others: The names of arguments that may have any value.
+
+    Raises:
+        ConfigurationError: If a name is no text or empty, or `others` is one text.
+    """
+
+    def __init__(self, tool: str, argument: str, *, others: Iterable[str] = ()) -> None:
+        if isinstance(others, str):
+            raise ConfigurationError(f"others is the text {others!r}; it must be a list of names")
+        self.tool, self.argument, self.others = tool, argument, frozenset(others)
+        for name in (tool, argument, *self.others):
+            if not isinstance(name, str) or not name:
+                raise ConfigurationError(f"{name!r} is not the name of a tool or an argument")
+
+    def __call__(self, call: ToolCall, context: HeuristicContext) -> bool:
+        """Whether the call is approved."""
+        arguments = call["args"]
+        if call["name"] != self.tool or arguments.get(self.argument) is None:
+            return False
+        if any(value is not None and name != self.argument and name not in self.others
+               for name, value in arguments.items()):  # fmt: skip
+            return False
+        return self.approves(arguments[self.argument], context) is True
+
+    def approves(self, value: Any, context: HeuristicContext) -> bool:
+        """Whether this value of the argument is approved. It raises nothing, whatever the value is."""
+        raise NotImplementedError

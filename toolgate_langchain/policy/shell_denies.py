@@ -1,0 +1,117 @@
+"""Refuses a command line in which a command stands that is never to run."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.policy.arguments import PolicyAnswer
+from toolgate_langchain.policy.shell import MAX_COMMAND, UnreadableCommandError, parse_command, plain_commands
+from toolgate_langchain.policy.shell_runners import runs_other_commands
+from toolgate_langchain.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tree_sitter import Node
+
+    from toolgate_langchain.policy.arguments import ArgumentView
+
+__all__ = ["DeniedCommands"]
+
+_ALLOWED: Final = PolicyAnswer(Verdict.ALLOW)
+_WORDS: Final = frozenset({"word", "string", "raw_string", "ansi_c_string", "concatenation", "number", "command_name"})
+_BREAKS: Final = re.compile(r"[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+"""What some reader takes for the end of a line. To find a denied command behind it, it is one."""
+_DROPPED: Final = str.maketrans("", "", "'\"\\$")
+
+
+class DeniedCommands:
+    """An argument policy that refuses command lines by the commands in them.
+
+    Denied is a line in which one of the commands is run by its name or by a path that ends in it: alone, in a pipe,
+    a list, a group, a loop, a function, a substitution, with assignments before it, with quotes or backslashes in
+    its name, or behind a command that runs others, as `sudo`, `env` or `xargs`. A line that is not plain, or in
+    which a command runs others, is asked about: a variable, a file or another program can hold any command.
+
+    It does not protect from the same thing done by another command; from scripts and configuration files; from a
+    file that was copied to another name. A list of what is denied is never complete: allow what is needed, and
+    let a person see the rest.
+
+    Args:
+        tool: The name of the tool.
+        argument: The argument that is the command line, or a list of them.
+        denied: The names of the commands.
+
+    Raises:
+        ConfigurationError: If a name is not the plain name of a command.
+    """
+
+    __name__ = "denied commands"
+
+    def __init__(self, tool: str, argument: str, denied: Iterable[str]) -> None:
+        self._tool, self._argument = tool, argument
+        self._denied = frozenset([denied] if isinstance(denied, str) else denied)
+        for name in self._denied:
+            if not isinstance(name, str) or not name or "/" in name or name.split() != [name]:
+                raise ConfigurationError(f"{name!r} is not the plain name of a command")
+
+    def __call__(self, view: ArgumentView) -> PolicyAnswer:
+        """Deny a line with a denied command, and ask about one that is not plain."""
+        if view.name != self._tool:
+            return _ALLOWED
+        given = view.arguments.get(self._argument)
+        if given is None:
+            return _ALLOWED
+        answers = [self._of(line) for line in (given if isinstance(given, list) else [given])]
+        return max(answers, key=lambda answer: answer.verdict.rank, default=_ALLOWED)
+
+    def _of(self, line: object) -> PolicyAnswer:
+        if not isinstance(line, str):
+            return PolicyAnswer(Verdict.ASK, "a command line is not a text")
+        # Of a line that is too long to be read the beginning is looked at, so that length hides nothing there.
+        root = parse_command(_BREAKS.sub("\n", line[:MAX_COMMAND]))
+        for words in _commands(root):
+            if (found := self._denied_in(words)) is not None:
+                return PolicyAnswer(Verdict.DENY, f"it runs {found}, which is denied")
+        try:
+            commands = plain_commands(line)
+        except UnreadableCommandError as error:
+            return PolicyAnswer(Verdict.ASK, f"the command line is not plain: {error}")
+        if any(runs_other_commands(name) for name, *_ in commands):
+            return PolicyAnswer(Verdict.ASK, "a command in it runs other commands")
+        return _ALLOWED
+
+    def _denied_in(self, words: list[str]) -> str | None:
+        """The denied command that a command is, or runs."""
+        for place, word in enumerate(words):
+            name = word.rpartition("/")[2]
+            if name in self._denied:
+                return name
+            if place == 0 and not runs_other_commands(name):
+                return None
+            # `sh -c "rm x"`: what runs others may find commands inside of one word.
+            inner = {part.rpartition("/")[2] for part in word.replace(";", " ").replace("|", " ").split()}
+            if found := inner & self._denied:
+                return min(found)
+        return None
+
+
+def _commands(node: Node) -> Iterator[list[str]]:
+    """The words of every command anywhere in a line, also in one with faults; quotes and backslashes are dropped."""
+    pending = [node]
+    while pending:
+        one = pending.pop()
+        if one.type == "command":
+            yield [_bare(child) for child in one.children if child.type in _WORDS]
+        elif one.is_error:
+            # What the grammar could not read may hold a command behind any of its words.
+            for child in one.children:
+                if child.type in _WORDS:
+                    yield [_bare(child)]
+        pending.extend(one.children)
+
+
+def _bare(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace").translate(_DROPPED)

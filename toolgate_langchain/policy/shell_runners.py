@@ -1,0 +1,32 @@
+"""Commands that run other commands: to allow one of them is to allow everything."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["runs_other_commands"]
+
+_RUNNERS: Final = frozenset(
+    {
+        *("sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "csh", "tcsh", "fish", "busybox", "toybox", "pwsh"),
+        *("env", "xargs", "parallel", "sudo", "doas", "su", "runuser", "chroot", "unshare", "nsenter", "setpriv"),
+        *("nohup", "nice", "ionice", "chrt", "taskset", "time", "timeout", "setsid", "stdbuf", "script", "watch"),
+        *("flock", "strace", "ltrace", "gdb", "expect", "at", "batch", "crontab", "systemd-run", "dbus-run-session"),
+        *("command", "builtin", "exec", "eval", "source", ".", "trap", "alias", "function", "enable", "coproc"),
+        *("python", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "tclsh", "wish", "osascript"),
+        *("awk", "gawk", "mawk", "nawk", "sed", "ed", "ex", "vi", "vim", "nvim", "emacs", "m4", "bc", "dc"),
+        *("ssh", "docker", "podman", "kubectl", "make", "npx", "uvx", "pipx", "tmux", "screen"),
+    }
+)
+_VERSIONED: Final = re.compile(r"(python|pypy|perl|ruby|php|lua|node)w?[0-9.]*(\.exe)?")
+
+
+def runs_other_commands(name: str) -> bool:
+    """Whether a command runs what its arguments or its input say.
+
+    Args:
+        name: The name, or a path that ends in it.
+    """
+    last = name.rpartition("/")[2].casefold()
+    return last.removesuffix(".exe") in _RUNNERS or _VERSIONED.fullmatch(last) is not None
