@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from toolgate_langchain.policy.caller import Caller, RunConfiguration, Skill
     from toolgate_langchain.policy.decision import Decision
     from toolgate_langchain.policy.egress import EgressPolicy
+    from toolgate_langchain.policy.flow import FlowPolicy
+    from toolgate_langchain.policy.history import ResultLabel
     from toolgate_langchain.policy.resources import ResourcePolicy
     from toolgate_langchain.policy.surface import Surface
     from toolgate_langchain.policy.unattended import UnattendedToolFilter
@@ -48,11 +50,13 @@ __all__ = [
     "Decision",
     "Declaration",
     "EgressPolicy",
+    "FlowPolicy",
     "GatedAgent",
     "InMemoryLedger",
     "Remember",
     "RemoteServer",
     "ResourcePolicy",
+    "ResultLabel",
     "RunConfiguration",
     "Skill",
     "SqlLedger",
@@ -90,11 +94,13 @@ _WHERE = {
     "Decision": "policy.decision",
     "Declaration": "catalog.remote",
     "EgressPolicy": "policy.egress",
+    "FlowPolicy": "policy.flow",
     "GatedAgent": "hosts.agent",
     "InMemoryLedger": "approvals.memory_ledger",
     "Remember": "approvals.answer",
     "RemoteServer": "catalog.remote",
     "ResourcePolicy": "policy.resources",
+    "ResultLabel": "policy.history",
     "RunConfiguration": "policy.caller",
     "Skill": "policy.caller",
     "SqlLedger": "approvals.sql.ledger",

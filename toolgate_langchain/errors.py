@@ -10,6 +10,7 @@
     │   └── NotPlainJsonError             a value that JSON or a store cannot carry exactly
     ├── InvalidAnswerError (ValueError)   an answer in a shape that means nothing here
     ├── HeuristicError                    a heuristic raised; the run fails before anything is saved
+    ├── DataAboveZoneError                a run's models are in a zone that may not have what was read before
     ├── LedgerError                       a ledger's database cannot be used; nothing is released
     ├── AlreadyAnsweredError              another worker carries this answer, or is at this call; nothing was saved
     ├── RecordError (ValueError)          a line of an exported record cannot be read, or was altered
@@ -36,6 +37,7 @@ __all__ = [
     "AlreadyAnsweredError",
     "CatalogError",
     "ConfigurationError",
+    "DataAboveZoneError",
     "ForeignInterruptError",
     "HeuristicError",
     "InvalidAnswerError",
@@ -122,6 +124,10 @@ class InvalidAnswerError(ToolGateError, ValueError):
 
 class HeuristicError(ToolGateError):
     """A heuristic raised. Its own error is the cause; nothing of the turn was saved or run."""
+
+
+class DataAboveZoneError(ToolGateError):
+    """More sensitive data was read in a conversation than the zone of a run's models may have; no model is called."""
 
 
 class LedgerError(ToolGateError):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from toolgate_langchain.approvals.inbox import Inbox
 from toolgate_langchain.approvals.outcomes import Outcomes
+from toolgate_langchain.approvals.read_notes import ReadNotes
 from toolgate_langchain.approvals.rule_ledger import RuleLedger, Said
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class PendingRequest:
     expires_at: datetime | None = None
 
 
-class Ledger(Outcomes, RuleLedger, Inbox, Protocol):
+class Ledger(Outcomes, RuleLedger, Inbox, ReadNotes, Protocol):
     """Everything that must not go back in time with a checkpoint.
 
     Every method but `quiet` may return an awaitable instead of its value.

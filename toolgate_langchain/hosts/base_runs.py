@@ -14,15 +14,20 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, StandingRule
 from toolgate_langchain.approvals.turn import Run
 from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.hosts.flow import Flow
 from toolgate_langchain.hosts.foregone import Foregone
 from toolgate_langchain.hosts.outcomes import results_of
 from toolgate_langchain.hosts.parent_run import ParentRun, current_run
+from toolgate_langchain.hosts.reading import input_of_run
 from toolgate_langchain.hosts.run_state import RULES, RUN, TURN, read_rules, read_run, write_rules, write_run
 from toolgate_langchain.policy.bounds import strictest
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
 from toolgate_langchain.policy.surface import Surface
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from langchain_core.messages import BaseMessage
     from langchain_core.tools import BaseTool
 
     from toolgate_langchain.approvals.rule_ledger import Said
@@ -80,7 +85,7 @@ class Runs:
             next(iter(gate.surfaces)) if callable(surface) else surface,
             **{name: value for name, value in checked.items() if not callable(value)},
         )
-        self.foregone = Foregone(gate.rulebook)
+        self.foregone, self.flow = Foregone(gate.rulebook), Flow(gate)
         self.kept: set[str] = set()
         """Scopes of runs of which the ledger keeps results."""
         self._tools: dict[str, BaseTool] = {}
@@ -158,10 +163,17 @@ class Runs:
             # Also where the turn ended in another process, which nobody knows here.
             scope = "/".join((str(over.get("id")), str(over.get("start", "")), *over.get("agent_path", ())))
             yield lambda: self.gate.ledger.forget_results(scope)
+        if self.flow.on:
+            yield from self.flow.begin(run, state["messages"], self.input_of(state))
         kept = yield from self._carried_rules(state, run)
         if kept is not None:
             update[RULES] = write_rules(kept)
         return update
+
+    def input_of(self, state: Mapping[str, Any]) -> Sequence[BaseMessage]:
+        """The messages of the input to the root graph, where a run starts; none inside of another run."""
+        inside = current_run.get() is not None
+        return () if inside else input_of_run(state["messages"], first=not state.get(RUN))
 
     def _carried_rules(self, state: Mapping[str, Any], run: Run) -> Steps[tuple[StandingRule, ...] | None]:
         """The rules to write when a run starts; `None` where nothing changes.
@@ -247,11 +259,15 @@ class Runs:
         return scope
 
     def forget_results(self, run: Run) -> Steps[None]:
-        """The turn of a run is over: its model has had what its calls gave."""
+        """The turn of a run is over: its model has had what its calls gave, and its host has saved that."""
         scope = results_of(run)
-        if scope in self.kept:
+        if scope in self.kept and (yield self._results_saved) is True:
             self.kept.discard(scope)
             yield lambda: self.gate.ledger.forget_results(scope)
+
+    def _results_saved(self) -> bool | Awaitable[bool]:
+        """Whether what the calls before this turn of the model gave is saved where the run goes on from."""
+        return True
 
     # --- tools and rules ----------------------------------------------------------------------
 

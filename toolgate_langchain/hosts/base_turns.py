@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.turn import Run, TurnRecord
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.hosts.base_runs import Runs
+    from toolgate_langchain.policy.history import History
 
 __all__ = ["BaseTurns"]
 
@@ -108,6 +109,7 @@ class BaseTurns:
     ) -> Steps[TurnRecord | None]:
         """Judge the calls of a turn together; `None` where nothing has to be saved of them."""
         index, said = yield from self._runs.look(state, run)
+        history = yield from self._history(run, state, message)
         turn: TurnRecord | None = yield from self._gate.judge.judge(
             run,
             str(message.id),
@@ -117,10 +119,16 @@ class BaseTurns:
             messages=messages,
             state=state,
             derived=self.derived_ids,
-            save=any(self._returns_directly(call["name"]) for call in calls),
+            save=history is not None or any(self._returns_directly(call["name"]) for call in calls),
             said=said,
+            history=history,
         )
         return turn
+
+    def _history(self, run: Run, state: Mapping[str, Any], message: AIMessage) -> Steps[History | None]:
+        """What was read before a turn; `None` where no policy asks for it."""
+        flow = self._runs.flow
+        return (yield from flow.before(run, state["messages"], message)) if flow.on else None
 
     # --- asking -------------------------------------------------------------------------------
 

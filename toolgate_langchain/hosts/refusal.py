@@ -10,10 +10,12 @@ from toolgate_langchain.canonical import canonical_json
 from toolgate_langchain.policy.decision import Code, what_the_model_is_told
 
 if TYPE_CHECKING:
+    from langchain_core.messages import ToolCall
+
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.turn import CallRecord
 
-__all__ = ["refusal", "refused", "rejection", "reported", "response", "with_notice"]
+__all__ = ["refusal", "refused", "rejection", "reported", "response", "with_notice", "withheld"]
 
 
 def refusal(call_id: str, name: str, code: str, reason: str, *, message_id: str | None = None) -> ToolMessage:

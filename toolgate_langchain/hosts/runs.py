@@ -11,6 +11,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from toolgate_langchain.errors import ConfigurationError, MissingCheckpointerError
 from toolgate_langchain.hosts._langgraph import (
     agent_name,
+    checkpoint_saved,
     has_checkpointer,
     left_behind,
     nodes_around,
@@ -22,8 +23,9 @@ from toolgate_langchain.hosts.run_state import TURN
 from toolgate_langchain.hosts.superseding import supersede
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Awaitable, Mapping, Sequence
 
+    from langchain_core.messages import BaseMessage
     from langgraph.runtime import Runtime
 
     from toolgate_langchain.approvals.steps import Steps
@@ -65,6 +67,10 @@ class AgentRuns(Runs):
         if rebuilt is not None:
             update["messages"] = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *rebuilt]
         return update
+
+    def input_of(self, state: Mapping[str, Any]) -> Sequence[BaseMessage]:
+        """As for `Runs`; none where the agent is a node of another graph, whose input only that graph has seen."""
+        return () if nodes_around() else super().input_of(state)
 
     def check_checkpointer(self, surface: Surface) -> None:
         """Refuse to run where a question could not be kept.
@@ -111,6 +117,9 @@ class AgentRuns(Runs):
             return nodes_around()
         name = agent_name()
         return () if name in ("", agent_name(parent.config), parent.tool_name) else (name,)
+
+    def _results_saved(self) -> bool | Awaitable[bool]:
+        return checkpoint_saved()
 
     def thread_of(self, where: Any) -> str | None:
         """The thread of the graph that runs."""

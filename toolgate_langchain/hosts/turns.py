@@ -212,8 +212,9 @@ class Turns(BaseTurns):
             return turn
         index, said = yield from self._runs.look(state, run)
         joins = "" if turn is None else turn.turn_id
+        history = yield from self._history(run, state, message)
         judged = yield from self._gate.judge.judge(
-            run, str(message.id), known, self._runs.find, index, late=True, joins=joins, said=said
+            run, str(message.id), known, self._runs.find, index, late=True, joins=joins, said=said, history=history
         )
         if judged is None or judged.settled:
             # None of them needs to be asked about; they are judged once more where they run.

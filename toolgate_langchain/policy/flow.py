@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.policy.arguments import PolicyAnswer
-from toolgate_langchain.policy.history import History, scalars
+from toolgate_langchain.policy.history import UNLABELLED, History, ResultLabel, scalars
 from toolgate_langchain.policy.naming import said_by_person
 from toolgate_langchain.policy.provenance import Origin, Provenance
 from toolgate_langchain.policy.tokens import addresses
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from toolgate_langchain.policy.arguments import ArgumentView
 
 __all__ = ["FlowPolicy", "Traced"]
+
+LabelResult: TypeAlias = Callable[[str, Any, ResultLabel], ResultLabel]
 
 _ALLOWED: Final = PolicyAnswer(Verdict.ALLOW)
 _STAYS: Final = ("none", "own_site")
@@ -64,20 +68,41 @@ class FlowPolicy:
 
     Args:
         observe: Decide nothing and log what would have been decided. Exactly `True` switches it on.
+        label: Says what one result is, where its profile cannot: a function of the tool's name, the result (plain
+            JSON where it has a structure, else its text) and the label that the profile declares.
 
     Raises:
-        ConfigurationError: If `observe` is no bool.
+        ConfigurationError: If `observe` is no bool or `label` no function.
     """
 
     __name__ = "flow"
     needs_history = True
 
-    def __init__(self, *, observe: bool = False) -> None:
+    def __init__(self, *, observe: bool = False, label: LabelResult | None = None) -> None:
         if not isinstance(observe, bool):
-            from toolgate_langchain.errors import ConfigurationError
-
             raise ConfigurationError(f"observe is {observe!r}; it must be True or False")
-        self.observe = observe
+        if label is not None and not callable(label):
+            raise ConfigurationError(f"label is {label!r}, which cannot be called")
+        self.observe, self._label = observe, label
+
+    def label_result(self, tool: str, text: str, structure: Any, declared: ResultLabel) -> ResultLabel:
+        """The label of one result: the operator's, where a function gives one, else what its profile declares.
+
+        A function that raises, or gives anything else, leaves the result without a label: untrusted, and secret.
+
+        Args:
+            tool: The tool.
+            text: The result as the model reads it.
+            structure: The result as plain JSON, where it has a structure.
+            declared: What the tool's profile says.
+        """
+        if self._label is None:
+            return declared
+        try:
+            label = self._label(tool, text if structure is None else structure, declared)
+        except Exception:  # whatever it raises, nobody knows what the result is
+            return UNLABELLED
+        return label if isinstance(label, ResultLabel) else UNLABELLED
 
     def __call__(self, view: ArgumentView) -> PolicyAnswer:
         """What holds for one call; everything is allowed while it only observes."""

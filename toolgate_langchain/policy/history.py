@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["UNLABELLED", "History", "ReadResult", "ResultLabel", "Scalar", "label_of", "scalars"]
 
+UNTRUSTED_MARK: Final = "untrusted"
+"""The note that something untrusted was read."""
+CLASS_MARK: Final = "class:"
+"""The start of the note that data of a class was read."""
+
 MAX_SCALARS: Final = 20_000
 """Values of one structured result that are looked at; what comes behind them vouches for nothing."""
 
@@ -64,6 +69,11 @@ class History:
     """Whether anything untrusted was read in the conversation, also where it is not there any more."""
     data_class: DataClass | None = None
     """The most sensitive class of what was read in the conversation; `None` while nothing was."""
+
+    def marks(self) -> dict[str, str]:
+        """What is saved of it with a turn, in the form of notes: how bad it was when the turn was judged."""
+        marks = {UNTRUSTED_MARK: ""} if self.untrusted else {}
+        return marks if self.data_class is None else {**marks, f"{CLASS_MARK}{self.data_class.value}": ""}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,289 @@
+"""What an agent has read, labelled as it is read, for the argument policies that need to know it.
+
+Labels are noted in the ledger under the conversation that a run belongs to, which subagents share. The messages
+themselves stay where they are: a note knows a message by its digest, and what is not known is not trusted.
+Where no policy asks for it nothing here is computed or noted.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from toolgate_langchain.errors import DataAboveZoneError
+from toolgate_langchain.hosts.parent_run import current_run
+from toolgate_langchain.hosts.reading import (
+    from_the_gate,
+    message_digest,
+    server_side,
+    structure_of,
+    words_in_place,
+)
+from toolgate_langchain.hosts.refusal import withheld
+from toolgate_langchain.policy.history import (
+    CLASS_MARK,
+    UNLABELLED,
+    UNTRUSTED_MARK,
+    History,
+    ReadResult,
+    ResultLabel,
+    label_of,
+)
+from toolgate_langchain.vocabulary import DataClass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.approvals.turn import Run
+    from toolgate_langchain.catalog.entry import CatalogEntry
+    from toolgate_langchain.hosts.attempt import Attempt
+    from toolgate_langchain.hosts.gate import ToolGate
+
+__all__ = ["Flow", "conversation_of"]
+
+logger = logging.getLogger("toolgate_langchain")
+
+_WORDS: Final = "words:"
+_RESULT: Final = "result:"
+_CLASS, _UNTRUSTED = CLASS_MARK, UNTRUSTED_MARK
+
+
+def conversation_of(run: Run) -> str:
+    """The key of the conversation that a run belongs to: the root's thread, or its run where it is on none."""
+    root, around = run, current_run.get()
+    while around is not None:
+        root, around = around.run, around.outer
+    return f"run:{root.id}" if root.thread_id is None else f"thread:{root.thread_id}"
+
+
+class Flow:
+    """Labels what is read, for one gate.
+
+    Args:
+        gate: The gate.
+    """
+
+    def __init__(self, gate: ToolGate) -> None:
+        self._gate = gate
+        self.on = gate.rulebook.needs_history or any(
+            getattr(heuristic, "needs_history", False) is True for heuristic in gate.judge.heuristics
+        )
+
+    # --- a run starts -------------------------------------------------------------------------
+
+    def begin(self, run: Run, messages: Sequence[BaseMessage], given: Sequence[BaseMessage]) -> Steps[None]:
+        """Note what a run was started with, and what was read before it.
+
+        Args:
+            run: The run.
+            messages: All messages in the state.
+            given: Those that are the input to the root graph; none for a run inside of another.
+
+        Raises:
+            DataAboveZoneError: If more sensitive data was read in the conversation than the zone of the run's
+                models may have.
+        """
+        conversation = conversation_of(run)
+        known: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
+        new = {f"{_WORDS}{message_digest(one)}": "" for one in given if isinstance(one, HumanMessage)}
+        if any(not isinstance(one, HumanMessage | SystemMessage) for one in given):
+            new[_UNTRUSTED] = "history from elsewhere"
+        history = _history(messages, {**known, **new})
+        if history.untrusted:
+            new.setdefault(_UNTRUSTED, "what was there before the run")
+        if fresh := {key: value for key, value in new.items() if key not in known}:
+            yield lambda: self._gate.ledger.note_read(conversation, fresh)
+        zone, seen = run.context.zone, history.data_class
+        if zone is not None and seen is not None and seen > zone.ceiling:
+            raise DataAboveZoneError(
+                f"data of class {seen.value} was read in this conversation, above {zone.ceiling.value}, the ceiling "
+                f"of zone {zone.value} in which a model of this run is; start a new conversation, or use a model in a "
+                "zone that may have it"
+            )
+
+    # --- a turn is judged ---------------------------------------------------------------------
+
+    def before(self, run: Run, messages: Iterable[BaseMessage], message: AIMessage) -> Steps[History]:
+        """What was read before a turn, the message of the turn included.
+
+        Args:
+            run: The run.
+            messages: The messages before the turn's own.
+            message: The message that makes the calls.
+        """
+        conversation = conversation_of(run)
+        notes: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
+        history = _history([*messages, message], notes)
+        if history.untrusted and _UNTRUSTED not in notes:
+            # What a provider's tool brought, or another middleware put there; it stays read when it is gone.
+            source = {_UNTRUSTED: history.others[0][0] if history.others else "a result without a label"}
+            yield lambda: self._gate.ledger.note_read(conversation, source)
+        return history
+
+    def again(self, attempt: Attempt) -> Steps[History]:
+        """What had been read when a call was judged, for its last check.
+
+        What calls beside it read meanwhile is left out: the model had not seen it when it made this one.
+        """
+        conversation = conversation_of(attempt.run)
+        notes: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
+        turn = attempt.turn
+        if turn is not None and turn.read is not None:
+            kept = (_RESULT, _WORDS)
+            notes = {**{key: value for key, value in notes.items() if key.startswith(kept)}, **turn.read}
+        place = _place(attempt.state["messages"])
+        return _history(attempt.state["messages"][: place + 1], notes)
+
+    # --- a result is read ---------------------------------------------------------------------
+
+    def label(self, attempt: Attempt, result: Any) -> Steps[Any]:
+        """Label the result of a call, before the model reads it.
+
+        Args:
+            attempt: The call.
+            result: What goes to the model: a tool message, a command, or a list of them.
+
+        Returns:
+            The result, or what takes its place where the zone of the run's models may not have it.
+        """
+        entry, run = attempt.entry, attempt.run
+        messages = list(_messages_in(result))
+        notes: dict[str, str] = {}
+        worst = UNLABELLED if entry is None else label_of(entry.profile)
+        whole = bool(messages) and isinstance(result, ToolMessage)
+        for message in messages:
+            label = self._label_of(entry, message)
+            notes[f"{_RESULT}{message_digest(message)}"] = _written(message.name or attempt.call["name"], label)
+            worst = _worse(worst, label) if not whole else label
+        # A command may write more than messages, and what else it writes is as its tool's results are.
+        if not worst.trusted:
+            notes[_UNTRUSTED] = f"the result of {attempt.call['name']}"
+        conversation, zone = conversation_of(run), run.context.zone
+        if zone is not None:
+            # Also what an agent inside of the call read, whose words the result may hold.
+            read: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
+            seen = max([_class_of(worst), *_classes_in(read)])
+            if seen > zone.ceiling:
+                logger.warning(
+                    "the result of %r is withheld: it is %s, above zone %s",
+                    attempt.call["name"],
+                    seen.value,
+                    zone.value,
+                )
+                return withheld(attempt.call)
+        notes[f"{_CLASS}{_class_of(worst).value}"] = ""
+        yield lambda: self._gate.ledger.note_read(conversation, notes)
+        return result
+
+    def _label_of(self, entry: CatalogEntry | None, message: ToolMessage) -> ResultLabel:
+        declared = UNLABELLED if entry is None else label_of(entry.profile)
+        for policy in self._gate.rulebook.argument_policies:
+            labels = getattr(policy, "label_result", None)
+            if labels is not None:
+                structure = structure_of(message)
+                label: ResultLabel = labels(message.name or "", str(message.text), structure, declared)
+                return label
+        return declared
+
+    def note_response(self, run: Run, message: ToolMessage) -> Steps[None]:
+        """Note that a person wrote a result: those are their own words."""
+        if words_in_place(message):
+            note = {f"{_WORDS}{message_digest(message)}": ""}
+            yield partial(self._gate.ledger.note_read, conversation_of(run), note)
+
+
+# --- from messages to a history -------------------------------------------------------------------
+
+
+def _history(messages: Sequence[BaseMessage], notes: Mapping[str, str]) -> History:
+    words: list[str] = []
+    results: list[ReadResult] = []
+    others: list[tuple[str, str]] = []
+    calls: dict[str, Mapping[str, Any]] = {}
+    for message in messages:
+        if isinstance(message, AIMessage):
+            calls.update({str(call["id"]): call["args"] for call in message.tool_calls})
+            if brought := server_side(message):
+                others.append(("a tool that the model's provider ran", brought))
+        elif isinstance(message, ToolMessage):
+            key = message_digest(message)
+            if f"{_WORDS}{key}" in notes:
+                words.append(str(message.text))
+            elif (read := _read(notes.get(f"{_RESULT}{key}"))) is not None:
+                tool, label = read
+                arguments = calls.get(message.tool_call_id, {})
+                if message.status == "error":
+                    # What went wrong is told in words that repeat the call; it vouches for nothing.
+                    label = replace(label, trusted_fields=frozenset())
+                    if label.trusted:
+                        continue
+                results.append(ReadResult(tool, str(message.text), structure_of(message), arguments, label))
+            elif not from_the_gate(message):
+                others.append((f"a result of {message.name or 'a tool'} without a label", str(message.text)))
+        elif isinstance(message, HumanMessage) and f"{_WORDS}{message_digest(message)}" in notes:
+            words.append(str(message.text))
+        elif not isinstance(message, SystemMessage):
+            others.append(("a message that is not the person's input", str(message.text)))
+    classes = _classes_in(notes)
+    classes += [_class_of(one.label) for one in results] + [DataClass.SECRET for _ in others]
+    untrusted = _UNTRUSTED in notes or bool(others) or any(not one.label.trusted for one in results)
+    return History(tuple(words), tuple(results), tuple(others), untrusted, max(classes, default=None))
+
+
+def _place(messages: Sequence[BaseMessage]) -> int:
+    """Where the model's last message is."""
+    return max((place for place, one in enumerate(messages) if isinstance(one, AIMessage)), default=-1)
+
+
+def _messages_in(result: Any) -> Iterator[ToolMessage]:
+    """The tool messages in what a call gave."""
+    if isinstance(result, ToolMessage):
+        yield result
+    elif isinstance(result, list):
+        for one in result:
+            yield from _messages_in(one)
+    else:
+        update = getattr(result, "update", None)
+        said = update.get("messages", ()) if isinstance(update, dict) else ()
+        yield from (one for one in (said if isinstance(said, list) else [said]) if isinstance(one, ToolMessage))
+
+
+def _classes_in(notes: Mapping[str, str]) -> list[DataClass]:
+    """The classes of what was read, as they were noted."""
+    return [DataClass(key.removeprefix(_CLASS)) for key in notes if key.startswith(_CLASS)]
+
+
+def _class_of(label: ResultLabel) -> DataClass:
+    return DataClass.SECRET if label.data_class is None else label.data_class
+
+
+def _worse(one: ResultLabel, other: ResultLabel) -> ResultLabel:
+    return ResultLabel(one.trusted and other.trusted, frozenset(), max(_class_of(one), _class_of(other)))
+
+
+def _written(tool: str, label: ResultLabel) -> str:
+    plain = {
+        "tool": tool,
+        "trusted": label.trusted,
+        "fields": sorted(label.trusted_fields),
+        "class": None if label.data_class is None else label.data_class.value,
+    }
+    return json.dumps(plain)
+
+
+def _read(note: str | None) -> tuple[str, ResultLabel] | None:
+    """A label as it was noted; what cannot be read is no label."""
+    if note is None:
+        return None
+    try:
+        plain = json.loads(note)
+        known = None if plain["class"] is None else DataClass(plain["class"])
+        return str(plain["tool"]), ResultLabel(plain["trusted"] is True, frozenset(plain["fields"]), known)
+    except (ValueError, KeyError, TypeError):
+        return None
