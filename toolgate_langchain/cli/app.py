@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from toolgate_langchain.cli.errors import plain_errors
+from toolgate_langchain.cli.inbox import inbox
 from toolgate_langchain.cli.record import record, replay
 from toolgate_langchain.cli.rules import rules
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 
 app.add_typer(rules, name="rules")
+app.command()(inbox)
 app.command()(record)
 app.command()(replay)
 
@@ -70,6 +72,7 @@ def run(
     prompt: Annotated[str, typer.Argument(help="What to say to it.")],
     answers: _Answers = None,
     asynchronous: Annotated[bool, typer.Option("--async", help="Drive the agent asynchronously.")] = False,
+    by: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Who answers, for the record.")] = None,
 ) -> None:
     """Run your own agent, and answer in the terminal what its gate asks.
 
@@ -78,7 +81,7 @@ def run(
     with plain_errors():
         from toolgate_langchain.cli.run import run_agent
 
-        code = run_agent(agent, prompt, _words(answers), asynchronous=asynchronous)
+        code = run_agent(agent, prompt, _words(answers), asynchronous=asynchronous, by=by)
     raise typer.Exit(code)
 
 

@@ -39,6 +39,7 @@ def open_ledger(url: str) -> Iterator[SqlLedger]:
 
     Raises:
         ConfigurationError: If it is no URL of a database, or of a file that is not there.
+        LedgerSchemaError: When it is first used, if there is no ledger in that database.
         MissingExtraError: If SQLAlchemy or the driver is missing.
     """
     with needs_extra("A ledger in a database", "sql"):
@@ -47,7 +48,7 @@ def open_ledger(url: str) -> Iterator[SqlLedger]:
     parsed = read_url(url)
     if parsed.get_backend_name() == "sqlite" and not Path(str(parsed.database)).is_file():
         raise ConfigurationError(f"there is no ledger {shown_url(parsed)}: no file {parsed.database}")
-    ledger = SqlLedger(parsed)
+    ledger = SqlLedger(parsed, create=False)
     try:
         yield ledger
     finally:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["run_agent"]
 
 
-def run_agent(name: str, prompt: str, answers: Sequence[str] | None, *, asynchronous: bool) -> int:
+def run_agent(
+    name: str, prompt: str, answers: Sequence[str] | None, *, asynchronous: bool, by: str | None = None
+) -> int:
     """Run an agent on a fresh thread and return the exit code.
 
     Args:
@@ -32,13 +34,14 @@ def run_agent(name: str, prompt: str, answers: Sequence[str] | None, *, asynchro
         prompt: What to say to it.
         answers: The words that stand in for a person.
         asynchronous: Whether to use the agent's asynchronous side.
+        by: Who answers, for the record.
 
     Raises:
         ConfigurationError: If there is no such agent, if it has no checkpointer and needs one, or
             for an answer that is none.
         MissingExtraError: If a library of the extra `cli` is not installed.
     """
-    stage = Stage(answers)
+    stage = Stage(answers, by)
     agent = load_agent(name)
     gates = gates_of(agent)
     for gate in gates:

@@ -27,17 +27,22 @@ class Stage:
 
     Args:
         answers: The words that stand in for a person, or `None` for whoever sits at the terminal.
+        by: Who that is, for the record.
 
     Raises:
         ConfigurationError: For an answer that is none.
         MissingExtraError: If rich is not installed.
     """
 
-    def __init__(self, answers: Sequence[str] | None) -> None:
+    def __init__(self, answers: Sequence[str] | None, by: str | None = None) -> None:
         self._console = new_console("The command toolgate")
         self._screen = Screen(self._console)
         self._scripted = answers is not None
-        self._approver = ConsoleApprover(self._console) if answers is None else ScriptedApprover(answers, self._console)
+        self._approver = (
+            ConsoleApprover(self._console, by)
+            if answers is None
+            else ScriptedApprover(answers, self._console, "script" if by is None else by)
+        )
         self._outcomes: list[CallOutcome] = []
         self.nobody_there = False
         """Whether something was asked while nobody could answer it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer, Remember
 from toolgate_langchain.canonical import check_plain
@@ -14,6 +14,8 @@ from toolgate_langchain.ui.render import write_arguments, write_request
 from toolgate_langchain.ui.screen import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from toolgate_langchain.approvals.request import ApprovalRequest, MemoryOffer
     from toolgate_langchain.ui.keys import Keyboard
     from toolgate_langchain.ui.screen import Screen
@@ -37,6 +39,9 @@ class Dialogue:
         by: Who answers, for the record.
     """
 
+    _further: ClassVar[Mapping[str, str]] = {}
+    """Further keys, with what each does."""
+
     def __init__(self, screen: Screen, keyboard: Keyboard, request: ApprovalRequest, by: str | None) -> None:
         self._screen, self._keyboard, self._request, self._by = screen, keyboard, request, by
         self._offers = {_key(offer): offer for offer in request.remember}
@@ -57,14 +62,15 @@ class Dialogue:
             return self._ended("Ctrl-C was pressed instead of an answer")
         except EOFError:
             return self._ended("the input ended without an answer")
-        return self._answer("reject", message=f"no usable answer in {MAX_TRIES} tries")
+        return self._without_answer(f"no usable answer in {MAX_TRIES} tries")
 
     # --- the question -------------------------------------------------------------------------
 
     @property
     def _keys(self) -> list[str]:
         kinds = {"approve": "y", "reject": "n", "edit": "e", "respond": "r"}
-        return [*(key for kind, key in kinds.items() if kind in self._request.allowed), *self._offers]
+        possible = [key for kind, key in kinds.items() if kind in self._request.allowed]
+        return [*possible, *self._offers, *self._further]
 
     def _write_choices(self) -> None:
         yes = "yes, run it once" if self._request.input_schema is None else "yes, after filling in its input"
@@ -74,6 +80,7 @@ class Dialogue:
             "e": "edit its arguments",
             "r": "respond in the tool's place; nothing runs",
         }
+        texts |= self._further
         self._screen.write()
         for key in self._keys:
             offer = self._offers.get(key)
@@ -87,6 +94,8 @@ class Dialogue:
         if key not in self._keys or (rest and key != "n"):
             self._screen.write(f"Type one of: {', '.join(self._keys)}")
             return None
+        if key in self._further:
+            return self._other(key)
         if key == "y":
             return self._approve()
         if key == "n":
@@ -99,6 +108,10 @@ class Dialogue:
             return self._answer("respond", message=text) if text else None
         offer = self._offers[key]
         return self._answer("approve", remember=Remember(offer.what, offer.scope))
+
+    def _other(self, key: str) -> ApprovalAnswer | None:
+        """What one of the further keys gives."""
+        raise NotImplementedError
 
     def _approve(self) -> ApprovalAnswer | None:
         schema = self._request.input_schema
@@ -135,6 +148,10 @@ class Dialogue:
 
     def _ended(self, message: str) -> ApprovalAnswer:
         self._screen.write()
+        return self._without_answer(message)
+
+    def _without_answer(self, message: str) -> ApprovalAnswer:
+        """What it is where nobody answers: here the run waits for the word, so it is a no."""
         return self._answer("reject", message=message)
 
     def _answer(self, kind: Any, **more: Any) -> ApprovalAnswer:

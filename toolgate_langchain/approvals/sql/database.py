@@ -31,13 +31,15 @@ class Database:
     Args:
         url: As for `SqlLedger`.
         sleep: Waits between two tries, for some seconds.
+        create: Whether a ledger is made where there is none.
 
     Raises:
         ConfigurationError: If the URL is not one of a database that is known here.
         MissingExtraError: If the database's driver is not installed.
     """
 
-    def __init__(self, url: str | URL, sleep: Callable[[float], None]) -> None:
+    def __init__(self, url: str | URL, sleep: Callable[[float], None], *, create: bool = True) -> None:
+        self._create = create
         parsed = read_url(url)
         self.shown = shown_url(parsed)
         self._engine = make_engine(parsed)
@@ -63,7 +65,7 @@ class Database:
         if not self._prepared:
             with self._preparing:
                 if not self._prepared:
-                    self._try(lambda: self._transaction(migrate))
+                    self._try(lambda: self._transaction(migrate, create=self._create))
                     self._prepared = True
 
     def read(self, work: Callable[Concatenate[Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

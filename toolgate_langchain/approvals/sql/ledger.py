@@ -66,6 +66,7 @@ class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql):
         clock: Tells the time, with a zone.
         sleep: Waits for some seconds between two tries, where the database is locked, restarting or away. After at
             most 8 tries or 20 seconds it is an error.
+        create: Whether its tables are made where there are none; else that is an error.
 
     Raises:
         ConfigurationError: If the URL is not one of SQLite or PostgreSQL.
@@ -82,11 +83,12 @@ class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql):
         lease: timedelta = LEASE,
         clock: Callable[[], datetime] = _now,
         sleep: Callable[[float], None] = time.sleep,
+        create: bool = True,
     ) -> None:
         if lease <= timedelta(0):
             raise ValueError(f"lease must be longer than nothing, not {lease}")
         super().__init__()
-        self._database, self._caller = Database(url, sleep), Caller()
+        self._database, self._caller = Database(url, sleep, create=create), Caller()
         self._lease, self._clock = lease, clock
         self._claims: dict[str, str] = {}
 

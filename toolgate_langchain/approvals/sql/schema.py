@@ -54,19 +54,22 @@ STEPS: Final[tuple[Callable[[Connection], None], ...]] = (_create,)
 """Step N takes a database from version N to version N + 1. A released step is never edited, only followed."""
 
 
-def migrate(connection: Connection, steps: Sequence[Callable[[Connection], None]] = STEPS) -> None:
+def migrate(
+    connection: Connection, steps: Sequence[Callable[[Connection], None]] = STEPS, *, create: bool = True
+) -> None:
     """Bring the database of an open transaction to today's version; both databases do so as a whole or not at all.
 
     Args:
         connection: In a transaction that nobody else writes beside (in SQLite; in PostgreSQL a lock is taken).
         steps: The steps from an empty database to today's version.
+        create: Whether a ledger is made where there is none.
 
     Raises:
-        LedgerSchemaError: If the database is of a newer version, or its tables are another program's.
+        LedgerSchemaError: If there is no ledger and none is to be made, if the database is of a newer version, or its tables are another program's.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-    version = _version(connection)
+    version = _version(connection, create=create)
     if version > len(steps):
         raise LedgerSchemaError(
             f"the ledger's database has schema version {version}, and this version of toolgate-langchain knows "
@@ -79,7 +82,7 @@ def migrate(connection: Connection, steps: Sequence[Callable[[Connection], None]
     connection.execute(update(_VERSIONS).values(version=len(steps)))
 
 
-def _version(connection: Connection) -> int:
+def _version(connection: Connection, *, create: bool) -> int:
     """The version of the database; a table for it is made where there is none."""
     there = set(inspect(connection).get_table_names())
     if _VERSIONS.name not in there:
@@ -87,6 +90,11 @@ def _version(connection: Connection) -> int:
             raise LedgerSchemaError(
                 f"the database holds tables that are not a ledger's ({', '.join(taken)}): give the ledger a database "
                 "of its own"
+            )
+        if not create:
+            raise LedgerSchemaError(
+                f"there is no ledger in this database (it has no table {_VERSIONS.name}): give the URL that the "
+                "workers' SqlLedger has"
             )
         _VERSIONS.create(connection)
         connection.execute(insert(_VERSIONS).values(version=0))
