@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage
 
 from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import Caller, RunConfiguration, Tier, ToolGate, ToolProfile, TrustZone, Verdict
+from toolgate_langchain.approvals.preview import SavedPreview
 from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest
 from toolgate_langchain.hosts.run_state import CHANNELS, RULES, RUN, TURN, read_run, write_run
 from toolgate_langchain.policy.context import RunContext
@@ -27,7 +28,7 @@ FULL = replace(
     tier=Tier.CONSEQUENTIAL, memory="arguments", arguments={"a": [1, 1.0, None, {"b": True}]}, shown="{}", exact=False,
     digest="d", predicate=False, heuristic="careful", heuristics_run=True, warnings=("w",), variant=True, at_cap=True,
     notes=("n", "m"), outcome="rejected", message="no", by="ann", allowed=("reject",), args_schema={"type": "object"},
-    input_schema={"type": "object", "properties": {"x": {}}},
+    input_schema={"type": "object", "properties": {"x": {}}}, sensitive=True, preview=SavedPreview("it would", "d"),
 )  # fmt: skip
 
 

@@ -68,6 +68,8 @@ class ApprovalRequest:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """Circumstances that are no warning: turns that ran unasked, an earlier version of the call."""
+    preview: str = ""
+    """What the tool says that the call would do; not yet made fit to be shown."""
     agent_path: tuple[str, ...] = ()
     args_schema: Mapping[str, Any] | None = None
     input_schema: Mapping[str, Any] | None = None
@@ -88,6 +90,8 @@ class ApprovalRequest:
         lines = [f"Tool: {name} ({self.tier}, {show_text(self.origin).text})"]
         shown = self.shown_arguments or show_arguments(self.arguments)[0]
         lines += ["Arguments: none"] if not shown else [f"  {key}: {_inset(text)}" for key, text in shown.items()]
+        if self.preview:
+            lines.append(f"It would do: {_inset(show_text(self.preview).text)}")
         lines.append(f"Asked because: {_inset(show_text(self.reason).text)}")
         surface = _inset(show_text(self.surface).text)
         caller = "" if self.caller is None else f", for {_inset(show_text(self.caller).text)}"
@@ -148,6 +152,7 @@ class ApprovalRequest:
                 "remember": [{"what": offer.what, "scope": offer.scope, "text": offer.text} for offer in self.remember],
                 "warnings": list(self.warnings),
                 "notes": list(self.notes),
+                "preview": self.preview,
                 "input_schema": None if self.input_schema is None else dict(self.input_schema),
                 "hint": self.hint,
                 "error": self.error or None,
@@ -205,6 +210,7 @@ class ApprovalRequest:
             remember=tuple(MemoryOffer(**offer) for offer in ours["remember"]),
             warnings=tuple(ours["warnings"]),
             notes=tuple(ours["notes"]),
+            preview=ours["preview"],
             agent_path=tuple(ours["agent_path"]),
             args_schema=None if ours["input_schema"] is not None else review.get("args_schema"),
             input_schema=ours["input_schema"],

@@ -64,6 +64,8 @@ class Attempt:
     """Whether that it runs is in the record."""
     reentered: bool = False
     """Whether it goes on where it paused inside. That it runs was told and written when it started."""
+    change: str = ""
+    """What changed after it was approved besides its arguments, as text that can be shown."""
     starts_agents: bool = False
     """Whether an agent runs inside of it, so that running it again would run again what the agent did."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from toolgate_langchain.approvals.shown import show_arguments
+from toolgate_langchain.approvals.shown import show_arguments, show_text
 from toolgate_langchain.ui.screen import Screen, one_line
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ def write_request(screen: Screen, request: ApprovalRequest) -> None:
         screen.write(" > ".join(map(one_line, request.agent_path)), before="Agent:    ")
     screen.write(one_line(request.reason), before="Because:  ")
     write_arguments(screen, request.arguments)
+    if request.preview:
+        screen.write("It would do:")
+        screen.quote(show_text(request.preview).text)
     for warning in request.warnings:
         screen.write(one_line(warning), "bold yellow", before="Warning:  ")
     for note in request.notes:
