@@ -12,6 +12,7 @@ from benchmarks.imports import measure_imports
 from benchmarks.ledgers import measure_ledgers
 from benchmarks.loop import IN_MEMORY, NO_CHECKPOINTER, SQLITE, measure_loop
 from benchmarks.machine import facts, pin
+from benchmarks.soak import main as soak
 from benchmarks.table import Row, as_markdown
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ def main() -> None:
         "checkpoints": lambda rounds: measure_checkpoints(),
         "ledgers": lambda rounds: measure_ledgers(rounds=max(rounds // 2, 3)),
     }
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    if sys.argv[1:2] == ["soak"]:
+        soak(sys.argv[2:])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, epilog="`soak` by itself is another command; see soak --help"
+    )
     parser.add_argument("sections", nargs="*", metavar="section", help=f"what to measure: {', '.join(sections)}")
     parser.add_argument("--rounds", type=int, default=60, help="rounds of the short measurements (60)")
     given = parser.parse_args()
