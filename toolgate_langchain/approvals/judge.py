@@ -191,6 +191,7 @@ class TurnJudge:
                 record.allowed = self.rulebook.approval_rule.asks.get(record.name)
                 _save_schemas(record, proposed, decision)
             turn.calls.append(record)
+        turn.ledger = yield self.ledger.identity
         if self.recorder.on:
             told = [(proposed, facts, decision) for _, proposed, facts, decision in judged]
             yield from self.recorder.note_turn(run, turn, about.rules, memory, told)
@@ -198,6 +199,7 @@ class TurnJudge:
         if auto_approved and not asked:
             yield lambda: self.ledger.note_auto_approved(run.id, turn_id)
         return turn
+                    record.notes = (*record.notes, f"what it would do could not be told: {fault}")
 
     def _too_many(self) -> Decision:
         reason = f"more than {self.max_requests} calls of this turn need a person"
@@ -316,6 +318,10 @@ class TurnJudge:
         if about.at_cap:
             turns = about.memory.auto_approved_turns
             notes.append(f"{turns} turn{'s' if turns != 1 else ''} ran without anybody being asked")
+        """What the call would do, as its tool tells it; `None` where the tool tells nothing."""
+        entry, arguments = proposed.entry, proposed.arguments
+            return None
+
         if about.memory.rejections.get(entry.name):
             notes.append("a call of this tool with other arguments was rejected in this run; this is a variant of it")
         if not arguments.exact:

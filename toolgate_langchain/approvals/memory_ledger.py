@@ -10,6 +10,7 @@ from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, Pendi
 from toolgate_langchain.approvals.memory_inbox import MemoryInbox
 from toolgate_langchain.approvals.memory_outcomes import LEASE, MemoryOutcomes
 from toolgate_langchain.approvals.memory_rules import RulesInMemory
+from toolgate_langchain.approvals.unknown import FINAL
 from toolgate_langchain.policy.context import RunMemory
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes):
                 self._pending.pop(request_id, None)
                 self._threads[request_id], self._times[request_id] = thread_id, at
                 return AnswerStatus.RECORDED
-            if answer.type != "reject" or recorded.type == "reject":
+            if answer.type != "reject" or recorded.type in FINAL:
                 if request_id in self._left and answer == recorded:
                     self._taken_in.add(request_id)
                 return AnswerStatus.REPEATED

@@ -20,6 +20,7 @@ from toolgate_langchain.approvals.identity import why_not
 from toolgate_langchain.approvals.judge import FindTool, TurnJudge, call_digest
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
+from toolgate_langchain.approvals.same_ledger import check_ledger
 from toolgate_langchain.errors import InvalidAnswerError
 from toolgate_langchain.policy.context import RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, call_key, decide
@@ -95,7 +96,9 @@ class ApprovalQueue:
 
         Raises:
             AlreadyAnsweredError: If another worker carries the answer that this pass came with.
+            LedgerError: If the turn was judged with another ledger.
         """
+        yield from check_ledger(self._judge.ledger, self._turn)
         waiting = [call for call in self._turn.calls if call.verdict is Verdict.ASK]
         try:
             for position, call in enumerate(waiting, start=1):

@@ -128,6 +128,8 @@ class TurnRecord:
 
     def call(self, call_id: str | None) -> CallRecord | None:
         """The record of a call by its id."""
+    ledger: str = ""
+    """The identity of the ledger that it was judged with; empty for one that ends with its process."""
         return next((call for call in self.calls if call.call_id == call_id), None)
 
     def to_json(self) -> dict[str, Any]:

@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.turn import Run
     from toolgate_langchain.catalog.entry import CatalogEntry
 
-__all__ = ["OUTCOME_ANSWERS", "OutcomeAnswer", "outcome_id", "outcome_request"]
+__all__ = ["FINAL", "OUTCOME_ANSWERS", "OutcomeAnswer", "outcome_id", "outcome_request"]
 
 OutcomeAnswer = Literal["try_again", "done", "failed"]
 """What a person may say of a call whose outcome is unknown: run it once more; it is done; it failed."""
 
 OUTCOME_ANSWERS: Final[tuple[OutcomeAnswer | Literal["reject"], ...]] = ("try_again", "done", "failed", "reject")
 """Those, and a plain no: it stays unknown."""
+
+
+FINAL: Final = frozenset({"reject", *OUTCOME_ANSWERS})
+"""Answers that no later one takes back: noes, and what was said of an outcome."""
 
 
 def outcome_id(key: str, tries: int) -> str:

@@ -1,34 +1,31 @@
-"""Everything that this package knows of LangGraph beyond its public names, in one place.
+"""Everything that this package knows of LangGraph beyond its public names; of pauses, see `_langgraph_pauses`.
 
-The dependency is capped below the next minor version because of this module.
+The dependency is capped below the next minor version because of these two modules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableBranch, RunnableParallel, RunnableSequence, RunnableWithFallbacks
 from langchain_core.runnables.base import RunnableBindingBase
 from langgraph.config import get_config
-from langgraph.errors import GraphBubbleUp, GraphInterrupt
-from langgraph.pregel._loop import AsyncPregelLoop
+from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, Send
 
-from toolgate_langchain.errors import AlreadyAnsweredError, ConfigurationError
+from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.run_state import TURN
 from toolgate_langchain.hosts.superseding import LeftBehind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Awaitable, Iterable, Iterator
 
     from langgraph.prebuilt import ToolNode
 
 __all__ = [
-    "LeavesNothing",
-    "Pause",
+    "INTERRUPT",
     "agent_name",
     "as_one_pause",
     "check_nothing_follows_the_model",
@@ -36,11 +33,11 @@ __all__ = [
     "has_checkpointer",
     "is_tool_nodes_own",
     "left_behind",
+    "loop_of",
     "nodes_around",
     "nodes_of",
     "owners_of_nodes",
     "parts_of",
-    "pause",
     "pauses_reach",
     "running_nodes",
     "state_of",
@@ -51,7 +48,7 @@ __all__ = [
 _CHECKPOINTER_KEY: Final = "__pregel_checkpointer"
 """Where a running graph keeps its checkpointer in the configurable part of its config."""
 
-_INTERRUPT: Final = "__interrupt__"
+INTERRUPT: Final = "__interrupt__"
 """Where a checkpoint keeps what a task waits for."""
 
 _CALL_KEY: Final = "__pregel_call"
@@ -64,73 +61,13 @@ def has_checkpointer() -> bool:
     if configurable.get(_CHECKPOINTER_KEY) in (None, False):
         return False
     # A graph compiled with checkpointer=False keeps nothing, but lends its parent's to its nodes.
-    return getattr(_loop_of(configurable), "checkpointer", True) is not None
+    return getattr(loop_of(configurable), "checkpointer", True) is not None
 
 
-def _loop_of(configurable: Mapping[str, Any]) -> Any:
+def loop_of(configurable: Mapping[str, Any]) -> Any:
     """What drives the graph that runs now; `None` where it cannot be found."""
     schedule = getattr(configurable.get(_CALL_KEY), "keywords", {}).get("schedule_task")
     return getattr(schedule, "__self__", None)
-
-
-_SCRATCHPAD_KEY: Final = "__pregel_scratchpad"
-"""Where a running node finds the answers to its questions, the saved ones and the one that it was resumed with."""
-_TASK_KEY: Final = "__pregel_task_id"
-_ANSWERS_KEY: Final = "__pregel_resume_map"
-"""Where answers travel that name the interrupt that they are for."""
-
-
-class LeavesNothing(AlreadyAnsweredError, GraphBubbleUp):
-    """Leaves a node so that LangGraph saves neither a checkpoint nor an error of it. Whoever drives the run gets it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Where the node that runs now was paused."""
-
-    task: str
-    """Its task: the same for every worker that goes on from this checkpoint, and another one in a fork of it."""
-    checkpoint: str
-    """The checkpoint that it goes on from."""
-    answers: int
-    """How many of its questions had been answered, and the answers saved, before the run was resumed."""
-    replays: bool
-    """Whether somebody goes back to an older checkpoint on purpose, which makes a history of its own."""
-    newest: Callable[[], str | Awaitable[str | None] | None]
-    """Looks up the newest checkpoint that there is of the graph by now."""
-
-
-def pause() -> Pause | None:
-    """Where the node that runs now was paused; `None` where no graph keeps that. Called before its first question."""
-    configurable: dict[str, Any] = get_config().get("configurable", {})
-    loop, scratchpad = _loop_of(configurable), configurable.get(_SCRATCHPAD_KEY)
-    if scratchpad is None or getattr(loop, "checkpointer", None) is None:
-        return None
-    where = {
-        "configurable": {key: loop.checkpoint_config["configurable"].get(key) for key in ("thread_id", "checkpoint_ns")}
-    }
-
-    async def anewest() -> str | None:
-        return _id_of(await loop.checkpointer.aget_tuple(where))
-
-    return Pause(
-        task=str(configurable.get(_TASK_KEY)),
-        checkpoint=loop.checkpoint["id"],
-        answers=len(scratchpad.resume) - _named(configurable, loop),
-        replays=loop.is_replaying,
-        newest=anewest if isinstance(loop, AsyncPregelLoop) else lambda: _id_of(loop.checkpointer.get_tuple(where)),
-    )
-
-
-def _named(configurable: Mapping[str, Any], loop: Any) -> int:
-    """How many answers the run was resumed with that name a question of the node; LangGraph puts them to the others."""
-    task, answers = configurable.get(_TASK_KEY), configurable.get(_ANSWERS_KEY) or {}
-    writes = [value for of, channel, value in loop.checkpoint_pending_writes if (of, channel) == (task, _INTERRUPT)]
-    return int(any(one.id in answers for asked in writes for one in asked))
-
-
-def _id_of(checkpoint: Any) -> str | None:
-    return None if checkpoint is None else checkpoint.checkpoint["id"]
 
 
 def pauses_reach(config: Mapping[str, Any]) -> bool:
@@ -175,7 +112,6 @@ def as_one_pause(pauses: Iterable[BaseException], error: BaseException | None) -
     return GraphInterrupt(tuple({one.id: one for one in interrupts}.values()))
 
 
-
 def left_behind(*, asynchronous: bool) -> LeftBehind | Awaitable[LeftBehind]:
     """Look up what the step before the input of this run left behind; called in the run's first node.
 
@@ -204,7 +140,7 @@ def _interrupted_in(checkpoints: Iterable[Any], current: str | None) -> LeftBehi
         if checkpoint.checkpoint["id"] == current or checkpoint.metadata.get("source") == "input":
             continue
         writes = checkpoint.pending_writes or ()
-        interrupted = any(channel == _INTERRUPT for _, channel, _ in writes)
+        interrupted = any(channel == INTERRUPT for _, channel, _ in writes)
         # Whatever the graph calls its messages, what is a tool message is the result of a call.
         written = [value for _, _, value in writes]
         flat = [one for value in written for one in (value if isinstance(value, list) else [value])]

@@ -20,6 +20,7 @@ from toolgate_langchain.errors import TurnLimitReached
 from toolgate_langchain.hosts.agent_children import InnerPause, starts_agents
 from toolgate_langchain.hosts.agent_model import read_reply, with_tools
 from toolgate_langchain.hosts.agent_tools import AgentLastStep, CallToRun
+from toolgate_langchain.hosts.answering import AnswerResult
 from toolgate_langchain.hosts.base_turns import BaseTurns
 from toolgate_langchain.hosts.calls import last_ai_message, with_refused_invalid_calls
 from toolgate_langchain.hosts.parent_run import current_run
@@ -177,7 +178,9 @@ class AgentLoop(BaseTurns):
             update = yield from self._ask_all(run, turn, message, progress.state, answered, ask)
         except _Waits as waits:
             progress.request, progress.status = ApprovalRequest.from_interrupt(waits.shown), "waiting"
+            _came_too_late(progress, turn)
             return
+        _came_too_late(progress, turn)
         progress.state.update(update)
         progress.answers, progress.request = [], None
 
@@ -226,6 +229,15 @@ def _ask_nobody(turn: TurnRecord, tool_name: str) -> None:
             call.reason = f"the agent runs inside of the tool {tool_name!r}, from where nobody can be asked"
             logger.warning("refused %r: %s", call.name, call.reason)
     turn.settled = True
+
+
+def _came_too_late(progress: Progress, turn: TurnRecord) -> None:
+    """Say so where the answer that the run was resumed with was for a request that had expired."""
+    late = progress.answering
+    if progress.given and any(call.request_id == late and call.code == Code.EXPIRED for call in turn.calls):
+        progress.given.clear()
+        told = f"request {late} had expired; its call was denied and the run went on"
+        progress.answer = AnswerResult("expired", told)
 
 
 def _one_after_another(flows: Sequence[Steps[Any]]) -> list[Any]:

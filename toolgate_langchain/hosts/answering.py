@@ -23,6 +23,7 @@ Answered = Literal[
     "asked_again",
     "not_allowed",
     "already_answered",
+    "expired",
     "withdrawn",
     "too_late",
     "not_pending",
@@ -37,7 +38,8 @@ class AnswerResult:
     `accepted`: the run went on. `asked_again`: the answer could not be used and the request waits,
     with what was wrong. `not_allowed`: whoever gave it may not, by the operator's rule, and the request
     goes on waiting. `already_answered`, `too_late`, `not_pending`, `invalid`: nothing changed.
-    `withdrawn`: an approval that was not used yet was taken back.
+    `withdrawn`: an approval that was not used yet was taken back. `expired`: it came too late, the call
+    was denied, and the run went on without it.
     """
 
     status: Answered

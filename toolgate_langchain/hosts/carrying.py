@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolgate_langchain.hosts._langgraph import LeavesNothing, pause
+from toolgate_langchain.hosts._langgraph_pauses import LeavesNothing, pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
 from toolgate_langchain.approvals.identity import UNSAID
 from toolgate_langchain.approvals.request import ApprovalRequest, is_approval_interrupt
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
-from toolgate_langchain.errors import InvalidAnswerError
+from toolgate_langchain.errors import AlreadyAnsweredError, InvalidAnswerError
 from toolgate_langchain.hosts.answering import AnswerResult, barred, named_by, not_pending
 
 if TYPE_CHECKING:
@@ -213,11 +213,16 @@ def answer_steps(
         command = _resuming(snapshot.interrupts, found[0][0], read.to_json())
         output = yield lambda: (agent.ainvoke if asynchronous else agent.invoke)(command, config, **options)
         after = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
+    except AlreadyAnsweredError as error:
+        # Somebody resumed the run without asking for this claim.
+        return AnswerResult("already_answered", str(error))
     finally:
         yield lambda: gate.ledger.release(wanted)
     still = [request for _, request in pending_requests(after.interrupts) if request.request_id == wanted]
     if still:
         return AnswerResult("asked_again", still[0].error, output)
+    if gate.request_expiry is not None and (yield lambda: gate.ledger.expire(wanted, at=gate.judge.clock())):
+        return AnswerResult("expired", f"request {wanted} had expired; its call was denied and the run went on", output)
     return AnswerResult("accepted", output=output)
 
 

@@ -13,7 +13,7 @@ from langgraph.types import interrupt
 
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.errors import InvalidArgumentsError
-from toolgate_langchain.hosts._langgraph import LeavesNothing
+from toolgate_langchain.hosts._langgraph_pauses import LeavesNothing
 from toolgate_langchain.hosts.carrying import Carrier
 from toolgate_langchain.hosts.last_step import LastStep, denied
 from toolgate_langchain.hosts.outcomes import Question

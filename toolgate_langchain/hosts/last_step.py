@@ -14,6 +14,7 @@ from langchain_core.messages import ToolMessage
 from toolgate_langchain.approvals.answer import ApprovalAnswer
 from toolgate_langchain.approvals.judge import call_digest
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
+from toolgate_langchain.approvals.same_ledger import check_ledger
 from toolgate_langchain.approvals.turn import TurnRecord, raw_digest
 from toolgate_langchain.canonical import canonical_json, copy_plain
 from toolgate_langchain.errors import AlreadyAnsweredError, NotPlainJsonError
@@ -79,6 +80,8 @@ class LastStep:
         record = attempt.record
         if record is not None and record.raw == raw_digest(attempt.call):
             if record.outcome in ("rejected", "responded"):
+        if attempt.turn is not None:
+            yield from check_ledger(self._gate.ledger, attempt.turn)
                 yield from tell(
                     self._gate,
                     attempt,
@@ -99,6 +102,7 @@ class LastStep:
             claimed = yield from self._claim(attempt, proposed, decision)
             if isinstance(claimed, ToolMessage):
                 return claimed
+                decision = denied(Code.UNATTENDED, why)
             decision = claimed
         if decision.verdict is not Verdict.ALLOW:
             yield from self._remember_change(attempt, decision)

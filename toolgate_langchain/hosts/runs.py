@@ -11,12 +11,12 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from toolgate_langchain.errors import ConfigurationError, MissingCheckpointerError
 from toolgate_langchain.hosts._langgraph import (
     agent_name,
-    checkpoint_saved,
     has_checkpointer,
     left_behind,
     nodes_around,
     pauses_reach,
 )
+from toolgate_langchain.hosts._langgraph_pauses import checkpoint_saved
 from toolgate_langchain.hosts.base_runs import Runs, Setting
 from toolgate_langchain.hosts.parent_run import ParentRun, current_run
 from toolgate_langchain.hosts.run_state import TURN

@@ -13,6 +13,7 @@ from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, Pendi
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.sql.tables import ANSWERS, GRANTS, REQUESTS, RULES, as_time
 from toolgate_langchain.approvals.sql.writing import insert_once, insert_or_replace, note_event
+from toolgate_langchain.approvals.unknown import FINAL
 from toolgate_langchain.canonical import canonical_json, check_plain
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _answer(
     row = connection.execute(_LOCKED, {"key": request_id}).one()
     if row.attempt == attempt:
         return None
-    if given.type != "reject" or row.type == "reject":
+    if given.type != "reject" or row.type in FINAL:
         if row.to_carry and not to_carry and row.answer == text:
             connection.execute(_TAKEN_IN, {"key": request_id})
         return AnswerStatus.REPEATED
