@@ -8,6 +8,7 @@ from toolgate_langchain.approvals.request import ApprovalRequest, MemoryOffer
 from toolgate_langchain.approvals.shown import show_text
 from toolgate_langchain.canonical import canonical_json
 from toolgate_langchain.policy.decision import Code
+from toolgate_langchain.policy.shell_runners import carries_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,7 +73,7 @@ def _offers(call: CallRecord, arguments: Mapping[str, Any], run: Run) -> tuple[M
     if call.exact and not call.sensitive:
         exactly = show_text(canonical_json(arguments)).text
         offers += _each_scope(call, run, "arguments", f"{name} with exactly {exactly}")
-    if call.memory == "tool":
+    if call.memory == "tool" and not carries_commands(arguments):
         offers += _each_scope(call, run, "tool", f"{name} with any arguments")
     return tuple(offers)
 

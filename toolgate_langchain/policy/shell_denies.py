@@ -24,6 +24,8 @@ _ALLOWED: Final = PolicyAnswer(Verdict.ALLOW)
 _WORDS: Final = frozenset({"word", "string", "raw_string", "ansi_c_string", "concatenation", "number", "command_name"})
 _BREAKS: Final = re.compile(r"[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 """What some reader takes for the end of a line. To find a denied command behind it, it is one."""
+_SIGNS: Final = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029;|&(){}`<>]|\$(?!')")
+_BEFORE: Final = frozenset({"!", "if", "then", "else", "elif", "do", "while", "until", "time", "coproc"})
 _DROPPED: Final = str.maketrans("", "", "'\"\\$")
 
 
@@ -32,8 +34,10 @@ class DeniedCommands:
 
     Denied is a line in which one of the commands is run by its name or by a path that ends in it: alone, in a pipe,
     a list, a group, a loop, a function, a substitution, with assignments before it, with quotes or backslashes in
-    its name, or behind a command that runs others, as `sudo`, `env` or `xargs`. A line that is not plain, or in
-    which a command runs others, is asked about: a variable, a file or another program can hold any command.
+    its name, or behind a command that runs others, as `sudo`, `env` or `xargs`. Of a line that is not plain also
+    quoted text is denied in which one would begin behind a `;` or the like: no reader is trusted to know its quotes.
+    Any other line that is not plain, or in which a command runs others, is asked about: a variable, a file or
+    another program can hold any command.
 
     It does not protect from the same thing done by another command; from scripts and configuration files; from a
     file that was copied to another name. A list of what is denied is never complete: allow what is needed, and
@@ -78,6 +82,9 @@ class DeniedCommands:
         try:
             commands = plain_commands(line)
         except UnreadableCommandError as error:
+            for words in _roughly(line[:MAX_COMMAND]):
+                if (found := self._denied_in(words)) is not None:
+                    return PolicyAnswer(Verdict.DENY, f"{found}, which is denied, stands where a command may begin")
             return PolicyAnswer(Verdict.ASK, f"the command line is not plain: {error}")
         if any(runs_other_commands(name) for name, *_ in commands):
             return PolicyAnswer(Verdict.ASK, "a command in it runs other commands")
@@ -111,6 +118,15 @@ def _commands(node: Node) -> Iterator[list[str]]:
                 if child.type in _WORDS:
                     yield [_bare(child)]
         pending.extend(one.children)
+
+
+def _roughly(line: str) -> Iterator[list[str]]:
+    """The same without any grammar: what stands behind each sign, in quotes or not, that may end a command."""
+    for piece in _SIGNS.split(line):
+        words = [word.translate(_DROPPED) for word in piece.split()]
+        begin = next((place for place, word in enumerate(words) if "=" not in word and word not in _BEFORE), len(words))
+        if words[begin:]:
+            yield words[begin:]
 
 
 def _bare(node: Node) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["runs_other_commands"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["carries_commands", "runs_other_commands"]
 
 _RUNNERS: Final = frozenset(
     {
@@ -19,7 +22,27 @@ _RUNNERS: Final = frozenset(
         *("ssh", "docker", "podman", "kubectl", "make", "npx", "uvx", "pipx", "tmux", "screen"),
     }
 )
+_SPLIT: Final = re.compile(r"[\s;|&<>(){}`'\"$=]+")
 _VERSIONED: Final = re.compile(r"(python|pypy|perl|ruby|php|lua|node)w?[0-9.]*(\.exe)?")
+
+
+_COMMAND_LINES: Final = frozenset(
+    {"command", "commands", "cmd", "cmds", "commandline", "cmdline", "argv", "shell", "script", "code"}
+)
+
+
+def carries_commands(arguments: Mapping[str, Any]) -> bool:
+    """Whether a call runs a command that runs others: a yes to one such call is no yes to the next one.
+
+    Args:
+        arguments: The effective arguments. A command line is told by the name of its argument.
+    """
+    for name, value in arguments.items():
+        if name.casefold().replace("_", "") in _COMMAND_LINES:
+            for line in value if isinstance(value, list) else [value]:
+                if isinstance(line, str) and any(map(runs_other_commands, _SPLIT.split(line[:10_000]))):
+                    return True
+    return False
 
 
 def runs_other_commands(name: str) -> bool:
