@@ -158,7 +158,7 @@ def test_requests_come_one_after_another_and_what_is_skipped_goes_on_waiting(led
         ask(ledger, f"r{number}", minutes=9 - number)
     code, _ = visit(ledger, ("]: ", "s\n"), ("]: ", "y\n"), ("]: ", "n no\n"))
     assert (code, waiting(ledger)) == (0, ["r0"])
-    assert [one and one.type for one in map(lambda key: answered(ledger, key), ("r1", "r2"))] == ["approve", "reject"]
+    assert [one and one.type for one in (answered(ledger, key) for key in ("r1", "r2"))] == ["approve", "reject"]
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ class ApprovalQueue:
         told = yield from why_not(approvers, request, answer.by)
         if told:
             yield lambda: ledger.send_back(key, answer)
-        return told and f"{told[:1].upper()}{told[1:]}. It still waits."
+        return told and f"{told}. It still waits."
 
     def _for_another(self, answer: ApprovalAnswer, request: ApprovalRequest) -> Steps[str]:
         """An answer to an earlier request of the turn may take it back; anything else changes nothing."""
