@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from tests.ledger.databases import Databases, Postgres, below_a_loop, start_postgres
+from tests.ledger.emptied import EmptyLedgers
 from toolgate_langchain import InMemoryLedger, SqlLedger
 
 
@@ -50,14 +52,24 @@ def sql(databases: Databases) -> SqlLedger:
 KINDS = ["memory", "sqlite", "sqlite, async", "postgresql", "postgresql, async"]
 
 
+@pytest.fixture(scope="session")
+def empty_ledgers(tmp_path_factory: pytest.TempPathFactory) -> EmptyLedgers:
+    """Databases that are ledgers already, with nothing in them."""
+    return EmptyLedgers(tmp_path_factory.mktemp("empty"))
+
+
 @pytest.fixture(params=KINDS)
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InMemoryLedger]:
+def ledger(request: pytest.FixtureRequest, tmp_path: Path, empty_ledgers: EmptyLedgers) -> Iterator[InMemoryLedger]:
     """Each kind of ledger, in both worlds. All have the methods of `InMemoryLedger`, and must behave as it does."""
     kind, _, world = request.param.partition(", ")
     if kind == "memory":
         yield InMemoryLedger()
         return
-    server = request.getfixturevalue("postgres") if kind == "postgresql" else None
-    with Databases(tmp_path, server) as made:
-        one = made.ledger()
+    with ExitStack() as kept:
+        if kind == "sqlite":
+            url = empty_ledgers.file(tmp_path)
+        else:
+            url = kept.enter_context(empty_ledgers.schema(request.getfixturevalue("postgres")))
+        one = SqlLedger(url, sleep=lambda _: None)
+        kept.callback(one.close)
         yield cast("InMemoryLedger", below_a_loop(one) if world else one)

@@ -24,6 +24,7 @@ class Postgres:
 
     def __init__(self, socket: str) -> None:
         self._socket = socket
+        self._owner: psycopg.Connection[Any] | None = None
 
     @property
     def socket(self) -> str:
@@ -36,9 +37,19 @@ class Postgres:
 
     def execute(self, statement: str) -> list[Any]:
         """Run a statement as the server's owner, and give its rows."""
-        with self.connect() as connection:
-            done = connection.execute(statement.encode())
-            return done.fetchall() if done.description else []
+        if self._owner is None or self._owner.closed:
+            self._owner = self.connect()
+        try:
+            done = self._owner.execute(statement.encode())
+        except psycopg.Error:
+            self.leave()
+            raise
+        return done.fetchall() if done.description else []
+
+    def leave(self) -> None:
+        """Close the owner's connection; the next statement opens another one."""
+        if self._owner is not None:
+            self._owner.close()
 
     def url(self, schema: str, *, port: int | None = None) -> str:
         """The URL of one schema, through a port of the loopback interface where one is given."""
@@ -69,6 +80,7 @@ def start_postgres(folder: Path, *, safe: bool = False) -> Iterator[Postgres]:
                 server.execute(f"ALTER SYSTEM SET {setting} = off")
             server.execute("SELECT pg_reload_conf()")
         yield server
+        server.leave()
     finally:
         started.cleanup()
 

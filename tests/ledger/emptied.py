@@ -1,0 +1,76 @@
+"""Ledgers' databases with nothing in them, made once: to make the tables takes longer than most tests.
+
+Tests of how a database becomes a ledger take the empty ones of `databases.py`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+from tests.ledger.databases import Postgres
+from toolgate_langchain import SqlLedger
+
+
+class EmptyLedgers:
+    """Ledgers' databases in which nobody ever said anything.
+
+    Args:
+        folder: Where the pattern of the files lies.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._pattern = folder / "empty.db"
+        self._free: dict[Postgres, list[_Schema]] = {}
+        self._numbers = count(1)
+
+    def file(self, folder: Path) -> str:
+        """The URL of a file of SQLite in a folder."""
+        if not self._pattern.exists():
+            _make(f"sqlite:///{self._pattern}")
+        return f"sqlite:///{shutil.copyfile(self._pattern, folder / 'ledger.db')}?timeout=0.2"
+
+    @contextmanager
+    def schema(self, server: Postgres) -> Iterator[str]:
+        """The URL of a schema of PostgreSQL, which is emptied afterwards and is then another test's."""
+        free = self._free.setdefault(server, [])
+        schema = free.pop() if free else _Schema(server, f"empty_{next(self._numbers)}")
+        yield schema.url
+        schema.empty()
+        free.append(schema)
+
+
+class _Schema:
+    def __init__(self, server: Postgres, name: str) -> None:
+        self._server, self.url = server, server.url(name)
+        server.execute(f"CREATE SCHEMA {name}")
+        _make(self.url)
+        tables = [table for (table,) in server.execute(_NAMES.format("tables", "table", name))]
+        sequences = [sequence for (sequence,) in server.execute(_NAMES.format("sequences", "sequence", name))]
+        statements = ["BEGIN", "SET LOCAL lock_timeout = '5s'", f"SET LOCAL search_path = {name}"]
+        # The triggers, by which events are only added and rules get their stamps, look away here.
+        statements.append("SET LOCAL session_replication_role = replica")
+        for table in tables:
+            statements.append(f"DELETE FROM {table}")
+            if server.execute(f"SELECT 1 FROM {name}.{table}"):
+                # What every ledger holds from the start: its version, its identity.
+                server.execute(f"CREATE TABLE {name}.first_{table} AS TABLE {name}.{table}")
+                statements.append(f"INSERT INTO {table} TABLE first_{table}")
+        statements += [f"ALTER SEQUENCE {sequence} RESTART" for sequence in sequences]
+        self._statement = "; ".join([*statements, "COMMIT"])
+
+    def empty(self) -> None:
+        """Take out all that was put in."""
+        self._server.execute(self._statement)
+
+
+_NAMES = "SELECT {1}_name FROM information_schema.{0} WHERE {1}_schema = '{2}'"
+
+
+def _make(url: str) -> None:
+    ledger = SqlLedger(url)
+    assert not ledger.stopped()
+    ledger.close()
