@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolgate_langchain.approvals.shown import show_arguments, show_text
@@ -98,11 +98,18 @@ class ApprovalRequest:
         lines.append(f"Surface: {surface}{caller}")
         if self.agent_path:
             lines.append(f"Agent: {' > '.join(show_text(name).text for name in self.agent_path)}")
+        if self.expires_at is not None:
+            lines.append(f"Can be answered until {self.until}")
         lines += [f"Warning: {warning}" for warning in self.warnings]
         lines += [f"Note: {note}" for note in self.notes]
         if self.hint:
             lines.append(self.hint)
         return "\n".join(lines)
+
+    @property
+    def until(self) -> str:
+        """Until when it can be answered, for a person; empty for as long as it waits."""
+        return "" if self.expires_at is None else f"{self.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
     def to_interrupt(self) -> dict[str, Any]:
         """The interrupt value: the shape that existing approval screens read, with ours beside it."""

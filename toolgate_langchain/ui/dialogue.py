@@ -69,6 +69,8 @@ class Dialogue:
     @property
     def _keys(self) -> list[str]:
         kinds = {"approve": "y", "reject": "n", "edit": "e", "respond": "r"}
+        if self._request.kind == "outcome":
+            kinds = {"try_again": "t", "done": "d", "failed": "f", "reject": "n"}
         possible = [key for kind, key in kinds.items() if kind in self._request.allowed]
         return [*possible, *self._offers, *self._further]
 
@@ -81,6 +83,13 @@ class Dialogue:
             "r": "respond in the tool's place; nothing runs",
         }
         texts |= self._further
+        if self._request.kind == "outcome":
+            texts = {
+                "t": "try again: run it once more",
+                "d": "it is done",
+                "f": "it failed; it was not done",
+                "n": "nobody knows; nothing is run again",
+            }
         self._screen.write()
         for key in self._keys:
             offer = self._offers.get(key)
@@ -96,6 +105,8 @@ class Dialogue:
             return None
         if key in self._further:
             return self._other(key)
+        if self._request.kind == "outcome" and key != "n":
+            return self._reported(key)
         if key == "y":
             return self._approve()
         if key == "n":
@@ -112,6 +123,13 @@ class Dialogue:
     def _other(self, key: str) -> ApprovalAnswer | None:
         """What one of the further keys gives."""
         raise NotImplementedError
+
+    def _reported(self, key: str) -> ApprovalAnswer:
+        """What became of a call, as the person knows it."""
+        if key == "t":
+            return self._answer("try_again")
+        known = self._read("What the model should know of it (Enter for nothing):")
+        return self._answer("done" if key == "d" else "failed", message=_text(known) or None)
 
     def _approve(self) -> ApprovalAnswer | None:
         schema = self._request.input_schema

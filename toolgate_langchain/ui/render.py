@@ -21,7 +21,8 @@ __all__ = ["said", "write_arguments", "write_request"]
 def write_request(screen: Screen, request: ApprovalRequest) -> None:
     """Show one request in full: the call, why it is asked, and what to watch out for."""
     screen.write()
-    screen.write(f"Approval needed, {request.position} of {request.of}", "bold")
+    needed = f"Approval needed, {request.position} of {request.of}"
+    screen.write(needed if request.kind == "approval" else "Outcome unknown: what became of this call?", "bold")
     if request.error:
         screen.write(one_line(request.error), "bold red", before="! ")
     screen.write(f"{one_line(request.tool_name)}  ({one_line(request.tier)})", "bold", before="Tool:     ")
@@ -31,6 +32,8 @@ def write_request(screen: Screen, request: ApprovalRequest) -> None:
     if request.agent_path:
         screen.write(" > ".join(map(one_line, request.agent_path)), before="Agent:    ")
     screen.write(one_line(request.reason), before="Because:  ")
+    if request.until:
+        screen.write(request.until, before="Until:    ")
     write_arguments(screen, request.arguments)
     if request.preview:
         screen.write("It would do:")
@@ -69,6 +72,9 @@ def said(answer: ApprovalAnswer) -> str:
         "edit": "approved with other arguments",
         "reject": "rejected",
         "respond": "answered in the tool's place",
+        "try_again": "to be run once more",
+        "done": "reported as done",
+        "failed": "reported as failed",
     }[answer.type]
     if answer.remember is not None:
         what = "exactly these arguments" if answer.remember.what == "arguments" else "this tool"
