@@ -12,6 +12,7 @@ from tests.mcp.support import talk
 from tests.support import Chat, call, says
 from toolgate_langchain import RemoteServer, Tier, ToolCatalog, ToolGate, ToolProfile
 from toolgate_langchain.catalog.remote import Declaration
+from toolgate_langchain.errors import ConfigurationError
 
 READ = ToolProfile(tier=Tier.READ_ONLY)
 ROUTINE = ToolProfile(tier=Tier.ROUTINE)
@@ -65,7 +66,7 @@ def test_a_tool_of_mcp_is_asynchronous_and_a_synchronous_run_says_so_without_ask
     catalog = ToolCatalog.from_mcp(servers.client("files"), [RemoteServer("files", declarations={"act": False})])
     a = talk([says(call("act", "a"))], catalog)
     a.asynchronous = False
-    with pytest.raises(NotImplementedError, match="does not support sync"):
+    with pytest.raises(ConfigurationError, match=r"'act' is only asynchronous.*use ainvoke"):
         a.say()
     assert servers.calls("files") == []
 

@@ -11,6 +11,7 @@ from langchain_core.tools import tool as make_tool
 from toolgate_langchain.catalog.checks import check_profile, check_switch, no_such_tool
 from toolgate_langchain.catalog.entry import CatalogEntry
 from toolgate_langchain.catalog.intake import CLAIMED, RefusedTool, looks_like, take_in
+from toolgate_langchain.catalog.kept import read_definitions, written_definitions
 from toolgate_langchain.catalog.mcp import DEFAULT_WAIT, Listing, finish, list_servers
 from toolgate_langchain.catalog.meeting import met_entry, own_profile
 from toolgate_langchain.catalog.profile import ToolProfile, claims_profile
@@ -41,9 +42,11 @@ class ToolCatalog(Switches):
         closed: Whether tools that were not registered by hand are refused (`not_registered`).
         enabled: The names of the tools that are switched on; `None` means all.
         disabled_groups: Groups switched off as a whole, by name, also for tools added later.
+        definitions: What `definitions()` gave in another process, so that servers' tools are held to
+            what they were there, and a change is shown.
 
     Raises:
-        CatalogError: If a name is malformed.
+        CatalogError: If a name is malformed, or definitions are not what that gave.
     """
 
     def __init__(
@@ -52,11 +55,12 @@ class ToolCatalog(Switches):
         closed: bool = False,
         enabled: Iterable[str] | None = None,
         disabled_groups: Iterable[str] = (),
+        definitions: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         super().__init__(enabled=enabled, disabled_groups=disabled_groups)
         check_switch("closed", closed)
         self._closed = closed
-        self._pinned: dict[tuple[str, str], Definition] = {}
+        self._pinned: dict[tuple[str, str], Definition] = read_definitions(definitions)
         self._met: dict[str, CatalogEntry] = {}
         self._withdrawn: dict[str, CatalogEntry] = {}
         self._not_taken: dict[str, RefusedTool] = {}
@@ -321,6 +325,15 @@ class ToolCatalog(Switches):
     def tools(self) -> list[BaseTool]:
         """All registered tools that run in this process, to give to an agent; none that was refused."""
         return [entry.tool for entry in self._entries.values() if entry.tool is not None]
+
+    def definitions(self) -> list[dict[str, Any]]:
+        """The definitions of servers' tools as they were first seen, as plain JSON to keep for another process.
+
+        What is written of a tool holds for that definition. Given to `ToolCatalog(definitions=...)`, or to
+        `from_mcp` as well, it does so there, and what a server changed meanwhile is asked about and shown.
+        """
+        with self._lock:
+            return written_definitions(self._pinned)
 
     def groups(self) -> frozenset[str]:
         """The names of all groups that a registered tool is in or that were switched."""

@@ -32,6 +32,13 @@ class RemoteDefinition:
     description: str
     annotations: Mapping[str, str]
     launch: tuple[str, ...]
+    launched_as: str = ""
+    """The digest of the launch identity, where that itself was not kept."""
+
+    @property
+    def launched(self) -> str:
+        """The digest of the launch identity."""
+        return self.launched_as or digest("toolgate:launch:1", *self.launch)
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,8 @@ class Definition:
     schema: Any
     """The JSON Schema that the model is shown; `None` where there is none."""
     remote: RemoteDefinition | None = None
+    known_fingerprint: str = ""
+    """Its fingerprint, where not all that it covers was kept."""
 
     @cached_property
     def fingerprint(self) -> str:
@@ -54,6 +63,8 @@ class Definition:
         Raises:
             NotPlainJsonError: If the schema cannot be written as JSON.
         """
+        if self.known_fingerprint:
+            return self.known_fingerprint
         parts: list[Any] = ["toolgate:fingerprint:1", self.name, self.origin, _without_prose(self.schema)]
         if self.remote is not None:
             remote = self.remote
@@ -77,7 +88,7 @@ class Definition:
                 was, now = before.annotations.get(name, "not given"), after.annotations.get(name, "not given")
                 if was != now:
                     yield f"{name} was {_cut(was)}, is {_cut(now)}"
-            if before.launch != after.launch:
+            if before.launched != after.launched:
                 yield "the server is launched or reached in another way"
         if self.schema != earlier.schema:
             yield from _schema_changes(earlier.schema, self.schema)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from toolgate_langchain.catalog.checks import check_switch, no_such_tool
 from toolgate_langchain.errors import CatalogError
@@ -21,6 +21,7 @@ class CatalogOptions(TypedDict, total=False):
     closed: bool
     enabled: Iterable[str] | None
     disabled_groups: Iterable[str]
+    definitions: Iterable[Mapping[str, Any]]
 
 
 class Switches:

@@ -25,7 +25,7 @@ from toolgate_langchain.policy.decision import Code
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Mapping
 
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.hosts.agent_children import Children
@@ -106,13 +106,13 @@ class AgentLastStep(LastStep):
             return tool.invoke(_marked(call), request.runtime.config)
         return self._retry.unless(_had_agents).call(lambda: tool.invoke(_marked(call), request.runtime.config))
 
-    def arun_tool(self, request: CallToRun) -> Awaitable[Any]:
+    async def arun_tool(self, request: CallToRun) -> Any:
         """As `run_tool`, for asynchronous runs."""
         tool, call = request.tool, request.tool_call
         assert tool is not None
         if not self._may_be_tried_again(tool):
-            return tool.ainvoke(_marked(call), request.runtime.config)
-        return self._retry.unless(_had_agents).acall(lambda: tool.ainvoke(_marked(call), request.runtime.config))
+            return await tool.ainvoke(_marked(call), request.runtime.config)
+        return await self._retry.unless(_had_agents).acall(lambda: tool.ainvoke(_marked(call), request.runtime.config))
 
     def _may_be_tried_again(self, tool: BaseTool) -> bool:
         entry = self._runs.meet(tool)

@@ -21,6 +21,7 @@ from toolgate_langchain.hosts.parent_run import ParentRun, current_run
 from toolgate_langchain.hosts.recording import again
 from toolgate_langchain.hosts.results import channels_written, dropped, finished
 from toolgate_langchain.hosts.run_state import RULES, TURN
+from toolgate_langchain.hosts.running_here import would_wait
 from toolgate_langchain.hosts.telling import refuse
 from toolgate_langchain.policy.decision import Code
 
@@ -58,7 +59,7 @@ class Enforcement(LastStep):
         run, entry, args = self._runs.run_of(state, request.runtime), self._runs.meet(tool), call["args"]
         if not entry.repeatable or self._gate.recorder.wants(entry):
             return None
-        if self._runs.foregone.released(entry, run.context) is None:
+        if self._runs.foregone.released(entry, run.context) is None or would_wait(tool, run.context.surface):
             return None
         try:
             values = None if entry.arguments is None else entry.arguments.flat(args)

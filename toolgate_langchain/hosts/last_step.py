@@ -26,6 +26,7 @@ from toolgate_langchain.hosts.parent_run import ParentRun
 from toolgate_langchain.hosts.recording import entry_of, entry_of_end, with_predicate
 from toolgate_langchain.hosts.refusal import rejection, response, with_notice
 from toolgate_langchain.hosts.run_state import RULES, TURN
+from toolgate_langchain.hosts.running_here import check_awaited, would_wait
 from toolgate_langchain.hosts.telling import refuse, tell
 from toolgate_langchain.policy.context import NO_RULES, CallFacts, RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, call_key, decide
@@ -98,11 +99,14 @@ class LastStep:
             decision = self._foregone(attempt)
         if decision is None:
             decision = yield from self._decide(attempt, proposed, request.state)
+        if decision.verdict is Verdict.ALLOW:
+            check_awaited(request.tool, handler)
+            if why := would_wait(request.tool, attempt.run.context.surface):
+                decision = denied(Code.UNATTENDED, why)
         if decision.verdict is Verdict.ALLOW and not attempt.repeatable:
             claimed = yield from self._claim(attempt, proposed, decision)
             if isinstance(claimed, ToolMessage):
                 return claimed
-                decision = denied(Code.UNATTENDED, why)
             decision = claimed
         if decision.verdict is not Verdict.ALLOW:
             yield from self._remember_change(attempt, decision)

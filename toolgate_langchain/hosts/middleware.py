@@ -25,6 +25,7 @@ from toolgate_langchain.hosts.enforcing import Enforcement
 from toolgate_langchain.hosts.gate import ToolGate
 from toolgate_langchain.hosts.offering import Offering
 from toolgate_langchain.hosts.results import own_result
+from toolgate_langchain.hosts.running_here import check_awaited
 from toolgate_langchain.hosts.runs import AgentRuns, Setting
 from toolgate_langchain.hosts.turns import Turns
 
@@ -242,6 +243,7 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         if released is None:
             result = run_steps(self._enforcement.tool_steps(request, handler))
             return result
+        check_awaited(request.tool, handler)
         request, inside = released
         try:
             with inside:

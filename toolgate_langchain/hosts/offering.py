@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolgate_langchain.catalog.entry import CatalogEntry
 from toolgate_langchain.catalog.profile import ToolProfile
 from toolgate_langchain.errors import ConfigurationError, ToolGateWarning
+from toolgate_langchain.hosts.running_here import would_wait
 from toolgate_langchain.policy.gates import decide_offer
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Offering:
                 continue
             if self._look is not None:
                 self._look(tool)
-            if self._tool_offered(self._runs.meet(tool), context):
+            if self._tool_offered(self._runs.meet(tool), context) and self._never_waits(tool, context):
                 offered.append((tool.name, tool))
         requested = next((one.tools for one in context.configurations if one.tools is not None), None)
         if requested is None:
@@ -111,6 +112,14 @@ class Offering:
         if context.surface.attended:
             return True
         return not self._runs.gate.approval_rule.need(entry, context.surface).needed
+
+    def _never_waits(self, tool: BaseTool, context: RunContext) -> bool:
+        """Whether no call of a tool could wait for somebody where nobody is there."""
+        why = would_wait(tool, context.surface)
+        if why and tool.name not in self._warned:
+            self._warned.add(tool.name)
+            warnings.warn(f"the tool {tool.name!r} is not offered: {why}", ToolGateWarning, stacklevel=2)
+        return not why
 
     def _provider_tool_offered(self, name: str, context: RunContext) -> bool:
         """A tool that the provider runs is never seen as a call, so it is gated where it is offered."""
