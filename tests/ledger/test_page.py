@@ -27,6 +27,7 @@ def test_the_pages_code_runs_and_does_what_it_says(
     assert ran.names == ["send"]
     exec(record, names)
     told = [line.split()[2] for line in capsys.readouterr().out.splitlines()]
-    assert told == ["stopped", "resumed", "answered", "grant_issued", "start_started", "call_finished"]
+    of_the_call = ["answered", "grant_issued", "decided", "start_started", "call_finished", "ended"]
+    assert [kind for kind in told if kind != "asked"] == ["judged", "stopped", "resumed", *of_the_call]
     assert (tmp_path / "ledger.db").exists()
     names["ledger"].close()
