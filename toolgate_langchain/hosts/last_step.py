@@ -79,10 +79,10 @@ class LastStep:
             return there
         attempt = self._attempt(request)
         record = attempt.record
-        if record is not None and record.raw == raw_digest(attempt.call):
-            if record.outcome in ("rejected", "responded"):
         if attempt.turn is not None:
             yield from check_ledger(self._gate.ledger, attempt.turn)
+        if record is not None and record.raw == raw_digest(attempt.call):
+            if record.outcome in ("rejected", "responded"):
                 yield from tell(
                     self._gate,
                     attempt,
