@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["address", "addresses", "bare", "is_code", "number_text"]
+__all__ = ["NEXT_SENTENCE", "address", "addresses", "bare", "is_code", "number_text"]
 
 _AROUND: Final = "\"'\u201c\u201d\u2018\u2019`()[]{}<>,;:!?*#|\u2026"
 """What stands around a word and does not belong to it. A dot only behind it."""
 
-_MAIL: Final = re.compile(r"[^\s@<>()\[\],;:\"'“”`]{1,64}@[^\s@<>()\[\],;:\"'“”`/?#]{1,253}")
+_MAIL: Final = re.compile(r"[^\s@<>()\[\],;:=\"'“”`]{1,64}@[^\s@<>()\[\],;:\"'“”`/?#]{1,253}")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 _HOST: Final = re.compile(r"(?:[^\W_](?:[\w-]{0,62})\.){1,10}[^\W\d_]{2,24}\.?(?::\d{1,5})?")
 _NUMERIC_HOST: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?")
@@ -29,6 +29,11 @@ _FEWEST_DIGITS: Final = 8
 have 8 digits and more, IBANs 15 characters and more)."""
 _ACCOUNT: Final = re.compile(r"\+?[A-Za-z0-9][A-Za-z0-9.()/-]{6,80}")
 _LONGEST_WORD: Final = 2_000
+_WORD: Final = re.compile(r"[^\s,;|<>\"\u201c\u201d`()\[\]{}]+")
+_COULD_BE: Final = re.compile(r"[./:@]|(?:\d\D{0,2}){7}\d")
+"""What every address has: a dot, a slash, a colon or an at sign, or the digits of an account."""
+NEXT_SENTENCE: Final = re.compile(r"\.(?=[A-Z])")
+"""Where the next sentence was written right behind a word."""
 
 
 def bare(token: str) -> str:
@@ -98,10 +103,13 @@ def addresses(text: str) -> Iterator[str]:
     """The addresses in a longer text, in their normal form."""
     for mail in _MAIL.finditer(text):
         yield mail.group().rstrip(".").casefold()
-    for found in re.finditer(r"[^\s,;|<>\"“”`()\[\]{}]+", text):
+    for found in _WORD.finditer(text):
         word = found.group()[:_LONGEST_WORD]
-        for part in {word, *word.split("=")}:
+        if not _COULD_BE.search(word):
+            continue
+        # What stands behind `=` is an address of its own only where it is no part of one.
+        for part in (word,) if address(bare(word)) is not None else (word, *word.split("=")):
             candidate = bare(part)
-            for one in {candidate, re.split(r"\.(?=[A-Z])", candidate, maxsplit=1)[0]}:
+            for one in {candidate, NEXT_SENTENCE.split(candidate, maxsplit=1)[0]}:
                 if one and (normal := address(one)) is not None:
                     yield normal

@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Final
 
 from toolgate_langchain.policy.dates import Day, Moment, days_and_times
-from toolgate_langchain.policy.tokens import addresses, bare, is_code, number_text
+from toolgate_langchain.policy.tokens import NEXT_SENTENCE, addresses, bare, is_code, number_text
 
 __all__ = ["MAX_READ", "Wording", "wording"]
 
-MAX_READ: Final = 200_000
+MAX_READ: Final = 100_000
 """Characters of one text that are looked at. What stands behind them names nothing."""
 
 _LONGEST_NAME: Final = 8
@@ -119,5 +119,5 @@ def _names(run: list[str], *, at_start: bool) -> set[str]:
 
 def _codes(word: str) -> set[str]:
     """A word such as `External_0` or `notes.txt`, also where the next sentence was written right behind it."""
-    cut = re.split(r"\.(?=[A-Z])", word, maxsplit=1)[0]
+    cut = NEXT_SENTENCE.split(word, maxsplit=1)[0]
     return {word, cut} if cut and is_code(cut) else {word}
