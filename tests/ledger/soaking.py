@@ -26,6 +26,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolCallId, tool
 
 from toolgate_langchain import Caller, SqlLedger, Surface, Tier, ToolCatalog, ToolGate, Verdict, tool_profile
+from toolgate_langchain.errors import AlreadyAnsweredError
 from toolgate_langchain.hosts.driving import pending_requests
 from toolgate_langchain.policy.arguments import ArgumentView, PolicyAnswer
 
@@ -148,7 +149,14 @@ class _Worker:
         self.stopped_for = 0
 
     def work(self, thread: str) -> None:
-        """Do one thing to a thread."""
+        """Do one thing to a thread, unless another worker is at it."""
+        try:
+            what = self._work(thread)
+        except AlreadyAnsweredError:
+            what = "left to another worker"
+        self.did[what] += 1
+
+    def _work(self, thread: str) -> str:
         which = self.draw.choice([0, 0, 0, 1])
         gate, agent = self.gates[which], self.agents[which]
         config = {"configurable": {"thread_id": thread}}
@@ -175,7 +183,7 @@ class _Worker:
                     gate.revoke(self.draw.choice(rules), by="operator")
             case _:
                 time.sleep(self.draw.uniform(0, 0.01))
-        self.did[what] += 1
+        return what
 
     def _switch(self) -> None:
         """Now and then all releases are stopped, for a few operations."""
