@@ -19,7 +19,7 @@ from toolgate_langchain.approvals.turn import TurnRecord
 from toolgate_langchain.errors import TurnLimitReached
 from toolgate_langchain.hosts.agent_children import InnerPause, starts_agents
 from toolgate_langchain.hosts.agent_model import read_reply, with_tools
-from toolgate_langchain.hosts.agent_tools import AgentLastStep, CallToRun
+from toolgate_langchain.hosts.agent_tools import AgentLastStep, CallToRun, OutcomeWaits
 from toolgate_langchain.hosts.answering import AnswerResult
 from toolgate_langchain.hosts.base_turns import BaseTurns
 from toolgate_langchain.hosts.calls import last_ai_message, with_refused_invalid_calls
@@ -196,8 +196,10 @@ class AgentLoop(BaseTurns):
         """Run the calls of a turn, at once where they are awaited. What ended is kept if one of them raises."""
         handler: Callable[[CallToRun], Any] = self._last_step.arun_tool if asynchronous else self._last_step.run_tool
         state = dict(progress.state)
+        # An answer cannot come back into a tool that runs.
+        ask = progress.ask_of_outcome if current_run.get() is None else None
         requests = [
-            CallToRun(call, self._by_name.get(call["name"]), state, progress.where, children)
+            CallToRun(call, self._by_name.get(call["name"]), state, progress.where, children, ask)
             for call, children in progress.entered(calls)
         ]
         flows = [self._last_step.tool_steps(request, handler) for request in requests]
@@ -207,9 +209,12 @@ class AgentLoop(BaseTurns):
         results = [one for one in outcomes if isinstance(one, ToolMessage)]
         progress.state["messages"] = _in_place(progress.messages, message, results)
         for one in outcomes:
-            if isinstance(one, BaseException) and not isinstance(one, InnerPause):
+            if isinstance(one, BaseException) and not isinstance(one, InnerPause | OutcomeWaits):
                 raise one
         if progress.waits_inside(_open_calls(progress.messages, message)):
+            return
+        if waits := [one for one in outcomes if isinstance(one, OutcomeWaits)]:
+            progress.request, progress.status = ApprovalRequest.from_interrupt(waits[0].shown), "waiting"
             return
         if self._is_last_word(message, _results(progress.messages, message)):
             progress.status = "done"
@@ -246,7 +251,7 @@ def _one_after_another(flows: Sequence[Steps[Any]]) -> list[Any]:
     for flow in flows:
         try:
             outcomes.append(run_steps(flow))
-        except InnerPause as pause:
+        except (InnerPause, OutcomeWaits) as pause:
             outcomes.append(pause)
         except BaseException as error:
             return [*outcomes, error]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolgate_langchain.hosts.agent_children import Children, InnerPause, waiting_inside
+from toolgate_langchain.hosts.agent_tools import OutcomeWaits
 from toolgate_langchain.hosts.answering import AnswerResult
 from toolgate_langchain.hosts.parent_run import current_run
 from toolgate_langchain.hosts.run_state import RULES, RUN, TURN
@@ -64,6 +65,16 @@ class Progress:
         """Go on with an answer to the request that waits."""
         assert self.request is not None
         self.given, self.answering, self.status = [answer], self.request.request_id, "open"
+
+    def ask_of_outcome(self, shown: dict[str, Any]) -> Any:
+        """The answer to the question what became of a call, where the run was resumed with it.
+
+        Raises:
+            OutcomeWaits: If the session has to wait for it.
+        """
+        if not self.given or shown["toolgate"]["request_id"] != self.answering:
+            raise OutcomeWaits(shown)
+        return self.given.pop()
 
     # --- agents inside of calls -----------------------------------------------------------------
 

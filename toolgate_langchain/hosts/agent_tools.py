@@ -12,11 +12,13 @@ from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
 from pydantic import ValidationError
 
+from toolgate_langchain.approvals.carrying import AtOnce
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.catalog.injected import names_for_langgraph
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.agent_children import InnerPause
 from toolgate_langchain.hosts.last_step import LastStep, denied
+from toolgate_langchain.hosts.outcomes import Question
 from toolgate_langchain.hosts.parent_run import current_run
 from toolgate_langchain.hosts.recording import again
 from toolgate_langchain.hosts.refusal import with_notice
@@ -35,9 +37,16 @@ if TYPE_CHECKING:
     from toolgate_langchain.hosts.parent_run import ParentRun
     from toolgate_langchain.hosts.retrying import Retry
 
-__all__ = ["AgentLastStep", "CallToRun", "read_tools"]
+__all__ = ["AgentLastStep", "CallToRun", "OutcomeWaits", "read_tools"]
 
 logger = logging.getLogger("toolgate_langchain")
+
+
+class OutcomeWaits(Exception):  # it says what happens, and never leaves the agent
+    """A person has to say what became of a call before its turn goes on."""
+
+    def __init__(self, shown: dict[str, Any]) -> None:
+        self.shown = shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,8 @@ class CallToRun:
     runtime: AgentRuntime
     children: Children | None = None
     """The agents that run inside of it."""
+    ask: Callable[[dict[str, Any]], Any] | None = None
+    """Asks about it where nobody knows what became of it; `None` where nobody can be asked."""
 
     def override(self, *, tool_call: ToolCall) -> CallToRun:
         """The request with another call."""
@@ -123,7 +134,13 @@ class AgentLastStep(LastStep):
     def _attempt(self, request: CallRequest) -> Attempt:
         attempt = super()._attempt(request)
         attempt.starts_agents = attempt.call["name"] in self._with_agents
+        attempt.ask = getattr(request, "ask", None)
         return attempt
+
+    def _question(self, attempt: Attempt) -> Question | None:
+        """How a person is asked where a call would run: the session waits, as for any request."""
+        # The answer was claimed when the session was resumed with it.
+        return None if attempt.ask is None else Question(attempt.ask, (OutcomeWaits,), AtOnce())
 
     def _around(self, attempt: Attempt, request: CallRequest) -> ParentRun:
         around = super()._around(attempt, request)

@@ -9,7 +9,7 @@ from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, unask
 from toolgate_langchain.hosts.calls import last_ai_message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from langchain_core.messages import ToolCall
     from langchain_core.tools import BaseTool
@@ -68,6 +68,9 @@ class Attempt:
     """What changed after it was approved besides its arguments, as text that can be shown."""
     starts_agents: bool = False
     """Whether an agent runs inside of it, so that running it again would run again what the agent did."""
+
+    ask: Callable[[dict[str, Any]], Any] | None = None
+    """How a person is asked about it where it would run, on hosts that hand that in; may suspend the run."""
 
     @property
     def approved(self) -> bool:

@@ -94,7 +94,7 @@ class Enforcement(LastStep):
             return (GrantStatus.PAUSED if ended is None else GrantStatus.FAILED), ended
         return GrantStatus.FINISHED, ended
 
-    def _question(self) -> Question | None:
+    def _question(self, attempt: Attempt) -> Question | None:
         """How a person is asked where a call would run: as a tool of its own would."""
         carrier = Carrier(self._gate.ledger)
         return Question(carrier.asking(_interrupt), (GraphInterrupt,), carrier)

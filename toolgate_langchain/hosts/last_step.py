@@ -236,7 +236,7 @@ class LastStep:
             **noted,
         )
         if start is StartStatus.USED:
-            values, question = proposed.arguments.values, self._question()
+            values, question = proposed.arguments.values, self._question(attempt)
             known = yield from started_before(self._gate, attempt, bound, values, question, self.leaving)
             if known == TRY_AGAIN:
                 return decision
@@ -289,7 +289,7 @@ class LastStep:
         """The result of a call as it goes to the model."""
         return with_notice(result, attempt.record)
 
-    def _question(self) -> Question | None:
+    def _question(self, attempt: Attempt) -> Question | None:
         """How a person is asked where a call would run; `None` where that cannot be."""
         return None
 
