@@ -141,11 +141,17 @@ def _interrupted_in(checkpoints: Iterable[Any], current: str | None) -> LeftBehi
             continue
         writes = checkpoint.pending_writes or ()
         interrupted = any(channel == INTERRUPT for _, channel, _ in writes)
+        # A run that ended has nothing left to do; one that crashed, or was killed, has.
+        crashed = not interrupted and any(
+            name.startswith(_EDGE_TO) or (name == _SENDS and value)
+            for name, value in checkpoint.checkpoint["channel_values"].items()
+        )
         # Whatever the graph calls its messages, what is a tool message is the result of a call.
         written = [value for _, _, value in writes]
         flat = [one for value in written for one in (value if isinstance(value, list) else [value])]
         results = {one.tool_call_id: one for one in flat if isinstance(one, ToolMessage)}
-        return LeftBehind(interrupted, results, next((one for one in flat if _is_turn(one)), None))
+        turn = next((one for one in flat if _is_turn(one)), None)
+        return LeftBehind(interrupted or crashed, results, turn, crashed)
     return LeftBehind()
 
 
@@ -173,6 +179,8 @@ _INPUT_CHANNEL: Final = "__start__"
 """The channel that takes the graph's input."""
 _READ_KEY: Final = "__pregel_read"
 """Where a running node finds the function that reads the graph's channels, bound to them."""
+_SENDS: Final = "__pregel_tasks"
+"""The channel that holds what was sent to nodes and not done yet."""
 _EDGE_TO: Final = "branch:to:"
 """The start of the name of the channel through which a node is reached."""
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, ToolCall
 
     from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.hosts.gate import ToolGate
 
 __all__ = ["LeftBehind", "supersede"]
@@ -37,6 +38,8 @@ class LeftBehind:
     """Results of tools that ran beside the one that waited, by call id."""
     judged: Mapping[str, Any] | None = None
     """What the step that waited had judged, where it is saved there and not in the state yet."""
+    crashed: bool = False
+    """Whether it ended by an error, or with its process, and was not waiting: its calls may have been running."""
 
 
 def supersede(
@@ -85,6 +88,8 @@ def supersede(
             place_of_call = earlier.id, earlier.start, str(message.id), str(call["id"])
             key = unasked_key(*place_of_call) if record is None else record.request_id
             result = yield from _closing(call, record, key, run, ledger)
+            if left.crashed and _may_have_run(result, gate.catalog.known(call["name"])):
+                result = refusal(str(call["id"]), call["name"], Code.OUTCOME_UNKNOWN, "", message_id=result.id)
             code = (result.artifact or {}).get("toolgate", {}).get("code", "")
             yield from tell_closed(gate, earlier, message, call, turn, record, code)
         closed.append(result)
@@ -95,6 +100,15 @@ def supersede(
         yield partial(ledger.close_thread, run.thread_id)
     # Providers refuse tool messages that stand after the user's next words, so the list is rebuilt.
     return [*messages[:end], *closed, *messages[end:]]
+
+
+def _may_have_run(result: ToolMessage, entry: CatalogEntry | None) -> bool:
+    """Whether a call without a start on record may have been running in a run that crashed.
+
+    Calls that may be repeated leave no start there.
+    """
+    code = (result.artifact or {}).get("toolgate", {}).get("code", "")
+    return code == Code.SUPERSEDED and (entry is None or entry.repeatable)
 
 
 def _place(messages: Sequence[BaseMessage], turn: TurnRecord | None) -> int | None:
