@@ -1,8 +1,9 @@
 """What a ledger in a database adds to a call, next to the one in memory, and what a million events cost it.
 
-A call that is asked about is timed without its agent: what the gate says to its ledger from the request to the
-recorded result, in the same order. A released call is one that may not be repeated and that nobody was asked about.
-A call that is only read writes nothing; what it reads is timed beside them.
+A call is timed without its agent: what the gate says to its ledger from the turn to the result, overheard in a real
+conversation, in the same order. A released call is one that may not be repeated and that nobody was asked about. A call
+that is only read writes nothing; what it reads is timed beside them. The ledger in memory keeps no record, the others
+do.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, text
 
 from benchmarks.measure import compare, compare_async
+from benchmarks.said_to_ledgers import overheard
 from benchmarks.table import Row
 from tests.ledger.databases import Databases, start_postgres
 from tests.ui.requests import request
@@ -55,47 +57,6 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 _keys = count()
 
 
-def _asked(ledger: Any) -> Steps[None]:
-    """What is said to a ledger of one call that a person approves: request, answer, grant, start and end."""
-    key, run, thread = f"r{next(_keys)}", "run", "thread"
-    yield lambda: ledger.claim(key)
-    yield lambda: ledger.answer_to(key)
-    yield lambda: ledger.answer(key, YES, thread_id=thread, at=NOW)
-    yield lambda: ledger.answer_to(key)
-    yield lambda: ledger.note_person(run, key)
-    yield lambda: ledger.answer_to(key)
-    yield lambda: ledger.grant(key, "d")
-    yield from _looks(ledger)
-    yield lambda: ledger.start(key, "d", needs_grant=True, repeatable=False)
-    yield lambda: ledger.end(key, GrantStatus.FINISHED)
-    yield lambda: ledger.release(key)
-
-
-def _released(ledger: Any) -> Steps[None]:
-    """What is said to a ledger of one call that nobody was asked about, and that may not be repeated."""
-    key = f"r{next(_keys)}"
-    yield from _looks(ledger)
-    yield lambda: ledger.start(key, "d", needs_grant=False, repeatable=False)
-    yield lambda: ledger.end(key, GrantStatus.FINISHED)
-
-
-def _looks(ledger: Any) -> Steps[None]:
-    """What is read before any call runs, unless the ledger knows at once that nothing was ever said."""
-    if ledger.quiet("quiet run", "thread"):
-        return
-    yield lambda: ledger.thread_rules("thread")
-    yield lambda: ledger.taken_back("thread")
-    yield lambda: ledger.memory("quiet run")
-    yield ledger.stopped
-
-
-CALLS_BY_NAME: dict[str, Callable[[Any], Steps[None]]] = {
-    "an asked call": _asked,
-    "a released call": _released,
-    "a call that only reads": _looks,
-}
-
-
 @contextmanager
 def _ledgers() -> Iterator[dict[str, tuple[Databases | None, Any]]]:
     """A ledger of each kind, with what makes further databases of that kind."""
@@ -122,7 +83,7 @@ def measure_ledgers(*, rounds: int) -> Iterator[Row]:
     """
     with _ledgers() as made:
         ledgers = {name: ledger for name, (_, ledger) in made.items()}
-        for what, steps in CALLS_BY_NAME.items():
+        for what, steps in overheard().items():
             yield from _added(what, steps, ledgers, rounds)
         for name, (databases, _) in made.items():
             if databases is not None:
