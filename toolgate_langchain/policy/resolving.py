@@ -26,9 +26,9 @@ class ResolvingPolicy(Protocol):
     """An argument policy that resolves what arguments name, besides judging them."""
 
     def resolve_arguments(self, entry: CatalogEntry, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What takes the place of arguments, by name. What it resolved before stays as it is.
+        """What takes the place of each argument that it looks at, by name. What it resolved before stays as it is.
 
-        It refuses nothing: what it cannot resolve it leaves alone, and denies when it is asked as a policy.
+        It refuses nothing: what it cannot resolve it gives back as it is, and denies when it is asked as a policy.
 
         Args:
             entry: The tool.

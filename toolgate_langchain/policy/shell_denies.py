@@ -22,8 +22,8 @@ __all__ = ["DeniedCommands"]
 
 _ALLOWED: Final = PolicyAnswer(Verdict.ALLOW)
 _WORDS: Final = frozenset({"word", "string", "raw_string", "ansi_c_string", "concatenation", "number", "command_name"})
-_BREAKS: Final = re.compile(r"[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-"""What some reader takes for the end of a line. To find a denied command behind it, it is one."""
+_BREAKS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+"""What some reader takes for the end of a line, or of the text. To find a denied command behind it, it is one."""
 _SIGNS: Final = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029;|&(){}`<>]|\$(?!')")
 _BEFORE: Final = frozenset({"!", "if", "then", "else", "elif", "do", "while", "until", "time", "coproc"})
 _DROPPED: Final = str.maketrans("", "", "'\"\\$")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.errors import ConfigurationError
@@ -60,7 +61,8 @@ class GivenByPerson:
         if call["name"] != self._tool or not decisive or not given.keys() <= self._arguments | self._others:
             return False
         words = () if context.history is None else context.history.words
-        values = [(name, value) for name, one in decisive.items() for value in _values(one)]
+        everything = ((name, value) for name, one in decisive.items() for value in _values(one))
+        values = list(islice(everything, MAX_VALUES + 1))
         if len(values) > MAX_VALUES:
             return False
         return all(said_by_person(value, name, words) for name, value in values)
@@ -68,11 +70,12 @@ class GivenByPerson:
 
 def _values(given: Any) -> Iterator[Any]:
     """The values in one argument; an empty list or object is a value that nobody says."""
-    if isinstance(given, list) and given:
-        for one in given:
-            yield from _values(one)
-    elif isinstance(given, dict) and given:
-        for one in given.values():
-            yield from _values(one)
-    else:
-        yield given
+    pending = [given]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, list) and one:
+            pending.extend(one)
+        elif isinstance(one, dict) and one:
+            pending.extend(one.values())
+        else:
+            yield one

@@ -105,9 +105,9 @@ class FileResources:
         tool, fresh = guarded_tool(self, entry), dict[str, Any]()
         for argument in _PATHS[tool.known_as] if tool is not None else ():
             written = arguments.get(argument)
-            found = path_inside(self._root, written) if isinstance(written, str) else None
-            if found is not None:
-                fresh[argument] = str(found)
+            if isinstance(written, str):
+                found = path_inside(self._root, written)
+                fresh[argument] = written if found is None else str(found)
         return fresh
 
     # --- as the tool --------------------------------------------------------------------------

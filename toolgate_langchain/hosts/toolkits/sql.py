@@ -111,7 +111,7 @@ class SqlResources:
         try:
             return {"query": self._read(query, tool).text}
         except UnreadableSqlError:
-            return {}
+            return {"query": query}
 
     # --- as the tool --------------------------------------------------------------------------
 
