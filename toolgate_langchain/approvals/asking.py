@@ -92,7 +92,7 @@ def _each_scope(call: CallRecord, run: Run, what: Literal["arguments", "tool"], 
         yield MemoryOffer(what, "thread", f"Always allow {calls} in this conversation")
     yield MemoryOffer(what, "run", f"Allow {calls} until this run ends")
     caller = run.context.caller_id
-    if caller is not None and call.exact:
+    if caller is not None and call.exact and not call.sensitive:
         yield MemoryOffer(what, "user", f"Always allow {calls} {_everywhere(call, run, caller)}")
 
 
