@@ -1,6 +1,5 @@
 """Rules of scope `user` in every ledger: kept once, revoked for good, the same for all who share it."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -216,7 +215,7 @@ class TestOneLook:
 
 
 def plain(said: Said) -> Said:
-    return replace(said, thread_rules=tuple(said.thread_rules), user_rules=tuple(said.user_rules))
+    return said._replace(thread_rules=tuple(said.thread_rules), user_rules=tuple(said.user_rules))
 
 
 class TestQuiet:

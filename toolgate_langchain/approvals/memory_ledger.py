@@ -10,6 +10,7 @@ from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, Pendi
 from toolgate_langchain.approvals.memory_inbox import MemoryInbox
 from toolgate_langchain.approvals.memory_outcomes import LEASE, MemoryOutcomes
 from toolgate_langchain.approvals.memory_rules import RulesInMemory
+from toolgate_langchain.approvals.read_notes import ReadNotesInMemory
 from toolgate_langchain.approvals.unknown import FINAL
 from toolgate_langchain.policy.context import RunMemory
 
@@ -48,7 +49,7 @@ class _Grant:
     status: GrantStatus
 
 
-class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes):
+class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemory):
     """A ledger in this process's memory, and for this process only: it covers one process.
 
     It forgets everything when the process ends: an approval that was given and not yet used is then
@@ -72,6 +73,7 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes):
         self._taken_in: set[str] = set()
         self._times: dict[str, datetime | None] = {}
         self._grants: dict[str, _Grant] = {}
+        self._read_notes = {}
 
     # --- the switch ---------------------------------------------------------------------------
 
@@ -89,7 +91,9 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes):
 
     def quiet(self, run_id: str, thread_id: str | None, caller_id: str | None = None) -> bool:
         """See `Ledger.quiet`."""
-        return not (self._stopped or run_id in self._runs or self._rules_hold_back(thread_id, caller_id))
+        if self._stopped or run_id in self._runs or caller_id in self._forbidding:
+            return False
+        return thread_id is None or not self._rules.get(thread_id)
 
     # --- the memory of a run ------------------------------------------------------------------
 

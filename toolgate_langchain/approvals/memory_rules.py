@@ -34,8 +34,8 @@ class RulesInMemory:
         """Rules by their thread."""
         self._of_users: dict[str, tuple[StandingRule, ...]] = {}
         """Rules by the user whose they are."""
-        self._forbidding: set[str] = set()
-        """Users who forbade something."""
+        self._forbidding: set[str | None] = set()
+        """Users who forbade something, so that their calls are looked at also where they need nobody."""
         self._revoked: dict[str, str] = {}
         """Requests whose rule is not made again, and the one whose rule took its place, if any did."""
         self._revoked_on: dict[str | None, frozenset[str]] = {}
@@ -60,10 +60,6 @@ class RulesInMemory:
                 taken_back=_NONE if thread_id is None else self.taken_back(thread_id),
                 revoked=self._revoked_on.get(thread_id, _NONE),
             )
-
-    def _rules_hold_back(self, thread_id: str | None, caller_id: str | None) -> bool:
-        """Whether a rule that is kept here could hold a call back that needs nobody."""
-        return bool(thread_id is not None and self._rules.get(thread_id)) or caller_id in self._forbidding
 
     # --- of a thread --------------------------------------------------------------------------
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["RuleLedger", "Said"]
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """Whatever was said that a decision about a call may depend on, all of one moment."""
 
     stopped: bool

@@ -7,7 +7,6 @@ a `RunnableConfig`) is handed through to the functions that were given as settin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -295,7 +294,7 @@ class Runs:
         if not saved and not said.thread_rules:
             return mine, said
         if run.thread_id is None:
-            said = replace(said, taken_back=(yield from self._taken_back(saved)))
+            said = said._replace(taken_back=(yield from self._taken_back(saved)))
         made_of, cached = (saved, said.taken_back, said.revoked), self._indexes.get(str(run.thread_id))
         # A ledger hands out the very same rules while nothing changed; anything else is laid out anew.
         if cached is None or cached[0] != made_of or cached[1] is not said.thread_rules or cached[2] is not mine:
