@@ -105,6 +105,8 @@ def test_a_plain_line_without_them_is_no_concern_of_the_policy(command: Any) -> 
 
 
 def test_of_several_lines_the_strictest_answer_counts() -> None:
+    assert said(["ls"] * 3_000) is Verdict.ALLOW
+    assert said(["ls"] * 5_000) is said(["ls -l " + "a" * 6_000] * 3) is Verdict.ASK
     assert said(["ls", "ls > x"]) is Verdict.ASK
     assert said(["ls > x", "rm x", "ls"]) is Verdict.DENY
 

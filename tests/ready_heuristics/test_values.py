@@ -92,6 +92,13 @@ def test_a_host_in_the_list_is_approved_and_no_other() -> None:
         assert not says_yes(heuristic, url=url)
 
 
+def test_of_a_long_list_nothing_is_approved(root: Path) -> None:
+    heuristics = [(PathInside("act", "x", root), "a"), (HostIn("act", "x", ["a.example"]), "https://a.example/")]
+    for heuristic, right in heuristics:
+        assert says_yes(heuristic, x=[right] * 100)
+        assert not says_yes(heuristic, x=[right] * 101)
+
+
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2) | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),

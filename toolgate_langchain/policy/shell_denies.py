@@ -68,7 +68,12 @@ class DeniedCommands:
         given = view.arguments.get(self._argument)
         if given is None:
             return _ALLOWED
-        answers = [self._of(line) for line in (given if isinstance(given, list) else [given])]
+        answers, left = list[PolicyAnswer](), MAX_COMMAND
+        for line in given if isinstance(given, list) else [given]:
+            answers.append(
+                self._of(line) if left > 0 else PolicyAnswer(Verdict.ASK, "there are more lines than are read")
+            )
+            left -= len(line) + 1 if isinstance(line, str) else 1
         return max(answers, key=lambda answer: answer.verdict.rank, default=_ALLOWED)
 
     def _of(self, line: object) -> PolicyAnswer:

@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from toolgate_langchain.errors import ConfigurationError, ToolGateError, needs_extra
+from toolgate_langchain.errors import ConfigurationError, needs_extra
+from toolgate_langchain.policy.sql_parser import UnreadableSqlError, parse_statements
 from toolgate_langchain.policy.sql_words import ARGUMENTS, FUNCTIONS, NODES, TYPES, WRITING_NODES
 
 if TYPE_CHECKING:
@@ -37,10 +38,6 @@ _BACKSLASH_IS_PLAIN: Final = frozenset({"sqlite"})
 """Dialects in which no setting makes a backslash hide the quote behind it."""
 
 _COMMENT: Final = re.compile(r"--|/\*|#")
-
-
-class UnreadableSqlError(ToolGateError, ValueError):
-    """A statement that is not let through: it cannot be read, or has a part that is not listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +128,7 @@ def _check_size(text: str, dialect: str) -> None:
 
 
 def _parsed(text: str, dialect: str) -> exp.Expr:
-    from sqlglot import parse
-
-    statements = [statement for statement in parse(text, read=dialect) if statement is not None]
+    statements = parse_statements(text, dialect)
     if len(statements) != 1:
         raise UnreadableSqlError(f"it is {len(statements)} statements, not one")
     return statements[0]

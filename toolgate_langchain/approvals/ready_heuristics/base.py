@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.errors import ConfigurationError
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.heuristics import HeuristicContext
 
-__all__ = ["ArgumentHeuristic"]
+__all__ = ["MAX_LISTED", "ArgumentHeuristic"]
+
+MAX_LISTED: Final = 100
+"""Values in one list that are looked at; a call with more of them is left to a person."""
 
 
 class ArgumentHeuristic:

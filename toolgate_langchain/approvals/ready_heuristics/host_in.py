@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolgate_langchain.approvals.ready_heuristics.base import ArgumentHeuristic
+from toolgate_langchain.approvals.ready_heuristics.base import MAX_LISTED, ArgumentHeuristic
 from toolgate_langchain.policy.egress import EgressPolicy
 
 if TYPE_CHECKING:
@@ -39,4 +39,6 @@ class HostIn(ArgumentHeuristic):
     def approves(self, value: Any, context: HeuristicContext) -> bool:
         """Whether every address is in the list."""
         urls = value if isinstance(value, list) else [value]
-        return bool(urls) and all(isinstance(url, str) and self._egress.resolve(url) is not None for url in urls)
+        return 0 < len(urls) <= MAX_LISTED and all(
+            isinstance(url, str) and self._egress.resolve(url) is not None for url in urls
+        )

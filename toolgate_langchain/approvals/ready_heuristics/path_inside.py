@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolgate_langchain.approvals.ready_heuristics.base import ArgumentHeuristic
+from toolgate_langchain.approvals.ready_heuristics.base import MAX_LISTED, ArgumentHeuristic
 from toolgate_langchain.approvals.resolved_path import path_inside
 from toolgate_langchain.errors import ConfigurationError
 
@@ -44,7 +44,7 @@ class PathInside(ArgumentHeuristic):
     def approves(self, value: Any, context: HeuristicContext) -> bool:
         """Whether every path lies inside."""
         paths = value if isinstance(value, list) else [value]
-        return bool(paths) and all(self._inside(path) for path in paths)
+        return 0 < len(paths) <= MAX_LISTED and all(self._inside(path) for path in paths)
 
     def _inside(self, path: Any) -> bool:
         found = path_inside(self._root, path) if isinstance(path, str) else None
