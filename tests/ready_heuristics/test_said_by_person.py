@@ -95,12 +95,12 @@ class Before:
         self.gate = ToolGate(surfaces=surfaces, heuristics=[heuristic], ledger=ledger, clock=clock)
 
     def asked(self, answer: str | None = None, *, caller: Caller | None = ANN, surface: str = "chat",
-              profile: ToolProfile = SEND, schema: Any = None, **arguments: Any) -> bool:  # fmt: skip
+              profile: ToolProfile = SEND, schema: Any = None, asynchronous: bool = False, **arguments: Any) -> bool:  # fmt: skip
         """Whether a person is asked about a call in a conversation of its own; the answer is given then."""
         self.threads += 1
         tool = with_profile(self.recorder.tool("send", schema=schema or ANY), profile)
         talk = chat([says(call("send", **arguments)), says(text="done")], [tool], gate=self.gate, surface=surface,
-                    caller=caller, thread=f"t{self.threads}")  # fmt: skip
+                    caller=caller, thread=f"t{self.threads}", asynchronous=asynchronous)  # fmt: skip
         talk.say()
         asked = bool(talk.requests)
         if asked and answer == "edit":
@@ -125,6 +125,12 @@ def test_the_same_call_is_approved_for_some_minutes_after_a_person_approved_it(b
     before.clock.forward(minutes=2)
     assert before.asked(to="a", n=1), "what the heuristic approved began no time of its own"
     assert before.recorder.count("send") == 2
+
+
+def test_an_asynchronous_agent_looks_in_the_same_record(before: Before) -> None:
+    assert before.asked("approve", to="a", asynchronous=True)
+    assert not before.asked(to="a", asynchronous=True) and not before.asked(to="a")
+    assert before.asked(to="b", asynchronous=True)
 
 
 @pytest.mark.parametrize(

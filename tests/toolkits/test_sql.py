@@ -165,6 +165,13 @@ def test_a_change_reads_and_writes_permitted_tables_only_and_changes_nothing_but
     assert writing(ADMIN, "sql_db_query", query="SELECT count(*) FROM orders") == "[(2,)]"
 
 
+def test_why_the_database_refuses_a_change_is_not_told(database: Any, writing: Calls) -> None:
+    database.run("CREATE TRIGGER kept BEFORE DELETE ON orders BEGIN SELECT RAISE(ABORT, 'vault refers to it'); END")
+    said = writing(ANN, "sql_db_query", query="DELETE FROM orders")
+    assert said == "Error: the database did not make this change."
+    assert "no such column" in writing(ANN, "sql_db_query", query="SELECT missing FROM orders")
+
+
 def test_a_further_function_is_let_through_by_name(sql_tools: list[BaseTool], calls: Callable[..., Calls]) -> None:
     more = calls(SqlResources(POLICY, functions=["HEX"]).tools(sql_tools))
     assert more(ANN, "sql_db_query", query="SELECT hex('a')") == "[('61',)]"

@@ -17,7 +17,7 @@ from toolgate_langchain.errors import ToolGateError, needs_extra
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language, Node
 
 __all__ = ["MAX_COMMAND", "UnreadableCommandError", "parse_command", "plain_commands"]
 
@@ -83,15 +83,19 @@ def parse_command(text: str) -> Node:
     Raises:
         MissingExtraError: If tree-sitter is not installed (extra `shell`).
     """
-    return _parser().parse(text.encode("utf-8", "surrogatepass")).root_node
+    language = _language()
+    from tree_sitter import Parser
+
+    # A parser of its own: calls are judged in several threads, and a parser belongs to one.
+    return Parser(language).parse(text.encode("utf-8", "surrogatepass")).root_node
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Parser:
+def _language() -> Language:
     with needs_extra("reading shell commands", "shell"):
         import tree_sitter_bash
-        from tree_sitter import Language, Parser
-    return Parser(Language(tree_sitter_bash.language()))
+        from tree_sitter import Language
+    return Language(tree_sitter_bash.language())
 
 
 def _flat(node: Node) -> Iterator[tuple[bool, str]]:

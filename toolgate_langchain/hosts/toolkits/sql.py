@@ -35,6 +35,7 @@ _QUOTES_ARE_KNOWN: Final = frozenset({"sqlite", "duckdb", "postgres", "mysql", "
 _TOOLS: Final = ("sql_db_query", "sql_db_schema", "sql_db_list_tables", "sql_db_query_checker")
 _UNREADABLE: Final = "Error: the statement cannot be run here. Write one plain statement without further functions."
 _NOT_FOUND: Final = "Error: no such table: "
+_REFUSED: Final = "Error: the database did not make this change."
 _ALLOWED: Final = PolicyAnswer(Verdict.ALLOW)
 _FOREIGN_KEY: Final = re.compile(r"REFERENCES\s+([^\s(]+)\s*\(")
 
@@ -126,7 +127,10 @@ class SqlResources:
         if tool.known_as == "sql_db_schema":
             return self._without_other_tables(tool, caller, str(inner(**arguments)))
         if tool.known_as == "sql_db_query":
-            return inner(query=self._read(arguments["query"], tool).text)
+            statement = self._read(arguments["query"], tool)
+            result = inner(query=statement.text)
+            # Why a change is refused, as for a foreign key, can tell of tables that may not be used.
+            return _REFUSED if statement.writes and str(result).startswith("Error:") else result
         return inner(**arguments)
 
     def _refusal(self, tool: GuardedTool, arguments: Mapping[str, Any], caller: Caller | None) -> str | None:
