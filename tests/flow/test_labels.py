@@ -89,7 +89,16 @@ class TestSubagents:
         script = [says(call("read")), says(call("helper", task="send it"))]
         talk = chat(script, [helper, ran.tool("read", READ)], gate=gate, asynchronous=asynchronous)
         talk.say(f"Have it sent to {EVE}")
-        assert asked(talk) == ["send"]  # the words stand in the parent's state, which a subagent does not see
+        assert ran.names == ["read", "send"]
+
+    def test_they_hold_also_when_their_message_is_gone(self, ran: Recorder) -> None:
+        talk = chat([says(call("read")), AIMessage("Read."), SENDS], [ran.tool("read", READ), ran.tool("send", SEND)],
+                    gate=a_gate())  # fmt: skip
+        talk.say(f"Who is {EVE}?")
+        gone = [RemoveMessage(id=str(one.id)) for one in talk.messages]
+        talk.agent.update_state(talk.config, {"messages": gone})
+        talk.say("Mail her")
+        assert ran.names == ["read", "send"]
 
 
 class TestMessages:

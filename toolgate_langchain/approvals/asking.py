@@ -47,8 +47,9 @@ def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], positi
         position=position,
         of=of,
         remember=() if typed or "approve" not in allowed else _offers(call, arguments, run),
-        warnings=call.warnings,
+        warnings=call.warnings if call.preview is None else (*call.warnings, *call.preview.warnings),
         notes=call.notes,
+        preview="" if call.preview is None else call.preview.text,
         agent_path=run.agent_path,
         args_schema=call.args_schema,
         input_schema=call.input_schema,
@@ -66,6 +67,8 @@ def _allowed(call: CallRecord, *, typed: bool) -> tuple[AnswerType, ...]:
 
 def _offers(call: CallRecord, arguments: Mapping[str, Any], run: Run) -> tuple[MemoryOffer, ...]:
     """The "don't ask again"s that may be chosen, each saying in full what it would remember."""
+    if call.preview is not None and (call.preview.warnings or call.preview.fault):
+        return ()
     if call.memory == "never" or call.warnings or call.must_ask:
         return ()
     name = show_text(call.name).text

@@ -10,6 +10,8 @@ from langchain_core.messages import BaseMessage, ToolCall
 
 from toolgate_langchain.approvals.described import Describe, described
 from toolgate_langchain.approvals.heuristics import Heuristic, HeuristicContext, ask_heuristics, heuristic_name
+from toolgate_langchain.approvals.origins import log_observed, origin_notes
+from toolgate_langchain.approvals.preview import PREVIEW_SECONDS, SavedPreview, take_preview
 from toolgate_langchain.approvals.recording.recorder import Recorder
 from toolgate_langchain.approvals.request import request_digest
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, ToolIdentity
@@ -30,8 +32,9 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.identity import Approvers
     from toolgate_langchain.approvals.ledger import Ledger
-    from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.approvals.rule_ledger import Said
+    from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.policy.history import History
 
 __all__ = [
     "DEFAULT_MAX_AUTO_APPROVALS",
@@ -63,6 +66,7 @@ class _Judging:
     at_cap: bool
     messages: Sequence[BaseMessage]
     state: Mapping[str, Any]
+    history: History | None = None
 
 
 class TurnJudge:
@@ -96,7 +100,7 @@ class TurnJudge:
         self.rulebook, self.heuristics, self.ledger = rulebook, heuristics, ledger
         self.max_auto_approvals, self.max_requests = max_auto_approvals, max_requests
         self.clock, self.new_id, self.describe = clock, new_id, describe
-        self.approvers = approvers
+        self.approvers, self.preview_seconds = approvers, PREVIEW_SECONDS
         self.recorder = Recorder(ledger, rulebook)
 
     def view(self, index: RuleIndex, run: Run) -> RulesInForce:
@@ -126,11 +130,12 @@ class TurnJudge:
         derived: bool = False,
         joins: str = "",
         save: bool = False,
+        said: Said | None = None,
+        history: History | None = None,
     ) -> Steps[TurnRecord | None]:
         """Judge all calls of a turn, each once.
 
         Args:
-        said: Said | None = None,
             run: The run.
             message_id: The id of the message that makes the calls.
             calls: The calls, with ids that are unique within the turn.
@@ -144,11 +149,12 @@ class TurnJudge:
                 judges makes the same ones.
             joins: The id of the saved turn that late calls become a part of, if there is one.
             save: Whether to make a record even where nothing must be remembered.
+            said: What the ledger said where the rules were looked up; looked up here where it was not.
+            history: What was read before the turn, where a policy asks for it.
 
         Returns:
             What to save; `None` where no call needed a person and none has a predicate, so that the
             same judgement can be made again where the call runs.
-            said: What the ledger said where the rules were looked up; looked up here where it was not.
 
         Raises:
             HeuristicError: If a heuristic raises; nothing of the turn is saved then.
@@ -166,6 +172,7 @@ class TurnJudge:
             at_cap=memory.auto_approved_turns >= self.max_auto_approvals,
             messages=messages,
             state=state or {},
+            history=history,
         )
         judged: list[tuple[ToolCall, ProposedCall, CallFacts, Decision]] = []
         asked = 0
@@ -178,20 +185,26 @@ class TurnJudge:
                 if asked > self.max_requests:
                     decision = self._too_many()
             judged.append((call, proposed, facts, decision))
+            log_observed(self.rulebook, proposed, run, history)
         needed = any(decision.needs_person or facts.predicate is not None for _, _, facts, decision in judged)
         if not needed and not save:
             return None
         turn_id = joins or (digest("toolgate:turn:1", run.id, message_id)[:32] if derived else self.new_id())
         turn = TurnRecord(turn_id=turn_id, run_id=run.id, message_id=message_id, settled=asked == 0)
+        turn.ledger = yield self.ledger.identity
+        turn.read = None if history is None else history.marks()
         for call, proposed, facts, decision in judged:
             record = self._record(call, proposed, facts, decision, about, turn_id, derived=derived)
             if decision.verdict is Verdict.ASK:
                 record.shown = canonical_json(proposed.arguments.values if proposed.arguments else None)[:2_000]
+                record.preview = yield from self._previewed(proposed)
                 record.notes = yield from self._notes(call, proposed, about, index)
+                if record.preview is not None and record.preview.fault:
+                    fault = show_text(record.preview.fault).text
+                    record.notes = (*record.notes, f"what it would do could not be told: {fault}")
                 record.allowed = self.rulebook.approval_rule.asks.get(record.name)
                 _save_schemas(record, proposed, decision)
             turn.calls.append(record)
-        turn.ledger = yield self.ledger.identity
         if self.recorder.on:
             told = [(proposed, facts, decision) for _, proposed, facts, decision in judged]
             yield from self.recorder.note_turn(run, turn, about.rules, memory, told)
@@ -199,7 +212,6 @@ class TurnJudge:
         if auto_approved and not asked:
             yield lambda: self.ledger.note_auto_approved(run.id, turn_id)
         return turn
-                    record.notes = (*record.notes, f"what it would do could not be told: {fault}")
 
     def _too_many(self) -> Decision:
         reason = f"more than {self.max_requests} calls of this turn need a person"
@@ -209,7 +221,7 @@ class TurnJudge:
         self, call: ToolCall, proposed: ProposedCall, about: _Judging, *, heuristics: bool
     ) -> Steps[tuple[CallFacts, Decision]]:
         entry, arguments, context = proposed.entry, proposed.arguments, about.run.context
-        facts = CallFacts(stopped=about.stopped, at_cap=about.at_cap)
+        facts = CallFacts(stopped=about.stopped, at_cap=about.at_cap, history=about.history)
         if entry is not None and arguments is not None:
             if entry.profile.approval_when is not None and decide_offer(entry, context, self.rulebook.catalog).allowed:
                 facts = replace(facts, predicate=ask_predicate(entry, arguments.values))
@@ -306,22 +318,25 @@ class TurnJudge:
             record.outcome = "refused"
         return record
 
+    def _previewed(self, proposed: ProposedCall) -> Steps[SavedPreview | None]:
+        """What the call would do, as its tool tells it; `None` where the tool tells nothing."""
+        entry, arguments = proposed.entry, proposed.arguments
+        if entry is None or arguments is None or entry.profile.preview is None:
+            return None
+        return (yield from take_preview(entry.profile.preview, arguments.values, self.preview_seconds))
+
     def _notes(
         self, call: ToolCall, proposed: ProposedCall, about: _Judging, index: RuleIndex
     ) -> Steps[tuple[str, ...]]:
         """What a person should know besides the call itself."""
         entry, arguments = proposed.entry, proposed.arguments
         assert entry is not None and arguments is not None
-        notes = []
+        notes = list(origin_notes(self.rulebook, proposed, about.run, about.history))
         if self.describe is not None and (note := described(self.describe, *_for_operators(call, proposed, about))):
             notes.append(note)
         if about.at_cap:
             turns = about.memory.auto_approved_turns
             notes.append(f"{turns} turn{'s' if turns != 1 else ''} ran without anybody being asked")
-        """What the call would do, as its tool tells it; `None` where the tool tells nothing."""
-        entry, arguments = proposed.entry, proposed.arguments
-            return None
-
         if about.memory.rejections.get(entry.name):
             notes.append("a call of this tool with other arguments was rejected in this run; this is a variant of it")
         if not arguments.exact:
@@ -341,7 +356,8 @@ def _for_operators(call: ToolCall, proposed: ProposedCall, about: _Judging) -> t
     entry, arguments, context = proposed.entry, proposed.arguments, about.run.context
     assert entry is not None and arguments is not None
     effective = ToolCall(name=call["name"], args=copy_plain(arguments.values), id=call["id"], type="tool_call")
-    return effective, HeuristicContext(entry, context.surface, context.caller, about.messages, about.state)
+    messages, state, history = about.messages, about.state, about.history
+    return effective, HeuristicContext(entry, context.surface, context.caller, messages, state, history)
 
 
 def _save_schemas(record: CallRecord, proposed: ProposedCall, decision: Decision) -> None:

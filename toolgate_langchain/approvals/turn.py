@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from toolgate_langchain.approvals.preview import SavedPreview
 from toolgate_langchain.canonical import digest
 from toolgate_langchain.policy.approval_rule import AnswerType
 from toolgate_langchain.policy.context import CallFacts, RunContext
@@ -90,6 +91,8 @@ class CallRecord:
     variant: bool = False
     at_cap: bool = False
     notes: tuple[str, ...] = ()
+    preview: SavedPreview | None = None
+    """What a person was shown that the call would do; `None` where its tool has no preview."""
 
     outcome: Outcome = ""
     message: str | None = None
@@ -125,11 +128,13 @@ class TurnRecord:
     calls: list[CallRecord] = field(default_factory=list)
     settled: bool = False
     """Whether every call that needed a person has its answer."""
+    ledger: str = ""
+    """The identity of the ledger that it was judged with; empty for one that ends with its process."""
+    read: dict[str, str] | None = None
+    """What had been read before the turn, as the ledger notes it; `None` where no policy asks for it."""
 
     def call(self, call_id: str | None) -> CallRecord | None:
         """The record of a call by its id."""
-    ledger: str = ""
-    """The identity of the ledger that it was judged with; empty for one that ends with its process."""
         return next((call for call in self.calls if call.call_id == call_id), None)
 
     def to_json(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What an agent has read, labelled as it is read, for the argument policies that need to know it.
 
-Labels are noted in the ledger under the conversation that a run belongs to, which subagents share. The messages
-themselves stay where they are: a note knows a message by its digest, and what is not known is not trusted.
+Labels are noted in the ledger under the conversation that a run belongs to, which subagents share, and the person's
+own words with them. Results stay where they are: a note knows one by its digest, and what is not known is not trusted.
 Where no policy asks for it nothing here is computed or noted.
 """
 
@@ -34,6 +34,7 @@ from toolgate_langchain.policy.history import (
     ResultLabel,
     label_of,
 )
+from toolgate_langchain.policy.wording import MAX_READ
 from toolgate_langchain.vocabulary import DataClass
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ class Flow:
         """
         conversation = conversation_of(run)
         known: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
-        new = {f"{_WORDS}{message_digest(one)}": "" for one in given if isinstance(one, HumanMessage)}
+        said = [one for one in given if isinstance(one, HumanMessage)]
+        new = {f"{_WORDS}{message_digest(one)}": str(one.text)[:MAX_READ] for one in said}
         if any(not isinstance(one, HumanMessage | SystemMessage) for one in given):
             new[_UNTRUSTED] = "history from elsewhere"
         history = _history(messages, {**known, **new})
@@ -194,7 +196,7 @@ class Flow:
     def note_response(self, run: Run, message: ToolMessage) -> Steps[None]:
         """Note that a person wrote a result: those are their own words."""
         if words_in_place(message):
-            note = {f"{_WORDS}{message_digest(message)}": ""}
+            note = {f"{_WORDS}{message_digest(message)}": str(message.text)[:MAX_READ]}
             yield partial(self._gate.ledger.note_read, conversation_of(run), note)
 
 
@@ -202,7 +204,8 @@ class Flow:
 
 
 def _history(messages: Sequence[BaseMessage], notes: Mapping[str, str]) -> History:
-    words: list[str] = []
+    # Also those of messages that are gone by now, or that only an agent around this one has.
+    words = [text for key, text in notes.items() if key.startswith(_WORDS)]
     results: list[ReadResult] = []
     others: list[tuple[str, str]] = []
     calls: dict[str, Mapping[str, Any]] = {}
@@ -214,8 +217,8 @@ def _history(messages: Sequence[BaseMessage], notes: Mapping[str, str]) -> Histo
         elif isinstance(message, ToolMessage):
             key = message_digest(message)
             if f"{_WORDS}{key}" in notes:
-                words.append(str(message.text))
-            elif (read := _read(notes.get(f"{_RESULT}{key}"))) is not None:
+                continue
+            if (read := _read(notes.get(f"{_RESULT}{key}"))) is not None:
                 tool, label = read
                 arguments = calls.get(message.tool_call_id, {})
                 if message.status == "error":
@@ -226,9 +229,9 @@ def _history(messages: Sequence[BaseMessage], notes: Mapping[str, str]) -> Histo
                 results.append(ReadResult(tool, str(message.text), structure_of(message), arguments, label))
             elif not from_the_gate(message):
                 others.append((f"a result of {message.name or 'a tool'} without a label", str(message.text)))
-        elif isinstance(message, HumanMessage) and f"{_WORDS}{message_digest(message)}" in notes:
-            words.append(str(message.text))
-        elif not isinstance(message, SystemMessage):
+        elif isinstance(message, SystemMessage) or f"{_WORDS}{message_digest(message)}" in notes:
+            continue
+        else:
             others.append(("a message that is not the person's input", str(message.text)))
     classes = _classes_in(notes)
     classes += [_class_of(one.label) for one in results] + [DataClass.SECRET for _ in others]

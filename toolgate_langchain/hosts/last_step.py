@@ -23,6 +23,7 @@ from toolgate_langchain.hosts.attempt import Attempt, CallRequest, message_id
 from toolgate_langchain.hosts.calls import result_after
 from toolgate_langchain.hosts.outcomes import TRY_AGAIN, Question, started_before
 from toolgate_langchain.hosts.parent_run import ParentRun
+from toolgate_langchain.hosts.previewing import preview_changed
 from toolgate_langchain.hosts.recording import entry_of, entry_of_end, with_predicate
 from toolgate_langchain.hosts.refusal import rejection, response, with_notice
 from toolgate_langchain.hosts.run_state import RULES, TURN
@@ -88,6 +89,8 @@ class LastStep:
                     attempt,
                     Decision(Verdict.DENY, record.code, record.reason, Layer.STANDING_DENIES),
                 )
+                if record.outcome == "responded" and self._runs.flow.on:
+                    yield from self._runs.flow.note_response(attempt.run, response(record))
                 return rejection(record) if record.outcome == "rejected" else response(record)
             if record.outcome == "refused":
                 said = Decision(Verdict.DENY, record.code, record.reason, _layer(record.layer))
@@ -165,6 +168,8 @@ class LastStep:
         facts = _NO_FACTS if record is None else self._gate.judge.still_known(record.facts)
         if said.stopped is not False:
             facts = replace(facts, stopped=True)
+        if self._runs.flow.on:
+            facts = replace(facts, history=(yield from self._runs.flow.again(attempt)))
         person = attempt.approved
         if person and (told := (yield from self._not_entitled(attempt))):
             return denied(Code.WITHDRAWN, told)
@@ -189,6 +194,8 @@ class LastStep:
             # Also where the answer itself made a rule that matches by now: the person decided, not the rule.
             assert record is not None
             decision = replace(decision, verdict=Verdict.ALLOW, code=record.code, reason=record.reason)
+            if record.preview is not None and (yield from preview_changed(self._gate, attempt, proposed)):
+                return denied(Code.CHANGED, "what it would do is not what was shown when it was approved")
         return self._gate.judge.if_unattended(entry, decision, run)
 
     def _names_elsewhere(self, attempt: Attempt) -> bool:
@@ -272,6 +279,8 @@ class LastStep:
                 raise
             return self._finished(attempt, ended)
         finished = self._finished(attempt, result)
+        if self._runs.flow.on:
+            finished = yield from self._runs.flow.label(attempt, finished)
         if not attempt.repeatable or attempt.written:
             yield from self._end(attempt, GrantStatus.FINISHED, result, kept=finished)
         return finished
@@ -324,6 +333,7 @@ class LastStep:
         about_to_run = _readable(attempt.arguments if same else attempt.call["args"])
         judged = "" if record is None or not record.shown else f", and it had been judged with {record.shown}"
         text = f"a call of it was refused as changed: it was about to run with {about_to_run}{judged}"
+        text = text if not attempt.change else f"a call of it was refused: {attempt.change}"
         yield lambda: self._gate.ledger.note_change(attempt.run.id, name, text)
 
 

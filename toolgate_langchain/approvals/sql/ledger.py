@@ -14,6 +14,7 @@ from toolgate_langchain.approvals.sql.database import Database
 from toolgate_langchain.approvals.sql.inbox_methods import SqlInbox
 from toolgate_langchain.approvals.sql.noting import RecordInSql
 from toolgate_langchain.approvals.sql.outcome_methods import SqlOutcomes
+from toolgate_langchain.approvals.sql.read_notes import ReadNotesInSql
 from toolgate_langchain.approvals.sql.standing import RulesInSql
 from toolgate_langchain.approvals.sql.tables import micros
 
@@ -48,7 +49,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql):
+class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql, ReadNotesInSql):
     """A ledger in a database. It outlives the process, and any number of workers may share it.
 
     `SqlLedger("sqlite:///ledger.db")` is a file for the processes of one machine, and
@@ -294,8 +295,8 @@ class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql):
     ) -> Maybe[None]:
         """See `RecordLedger.end`."""
         at = self._micros()
-        return self._write(outcomes.end, request_id, status, result=result, scope=scope, at=at, entry=entry)
         self._ended(request_id)
+        return self._write(outcomes.end, request_id, status, result=result, scope=scope, at=at, entry=entry)
 
     def status(self, request_id: str) -> Maybe[GrantStatus | None]:
         """See `Ledger.status`."""
