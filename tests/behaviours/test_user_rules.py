@@ -260,6 +260,18 @@ class TestTheEnd:
         talk.say("again")
         assert talk.request.tool_name == "deploy"
 
+    def test_a_rule_in_a_state_is_revoked_also_in_a_process_whose_ledger_knows_nothing_of_it(
+        self, house: House
+    ) -> None:
+        house.chat("ann", "first", says(call("deploy", n=1)), OK).taught()
+        house.ledger = InMemoryLedger()
+        talk = house.chat("ann", "first", says(call("deploy", n=1)), gate=house.another_worker())
+        (rule,) = talk.gate.rules(agent=talk.agent, config=talk.config)
+        assert talk.gate.revoke(str(rule.request_id)) is False
+        assert talk.gate.revoke(rule) is True
+        talk.say("again")
+        assert talk.request.tool_name == "deploy"
+
     def test_a_deny_of_the_thread_that_is_said_again_after_it_was_revoked_holds(self, house: House) -> None:
         """The revoked one, which would have ended later, does not stand in its way."""
         no = {"what": "arguments", "scope": "thread"}

@@ -152,7 +152,15 @@ class TestRevoking:
         said_yes(ledger, "r", thread=thread, scope=scope)
         assert ledger.revoke("r") is True
         assert ledger.said("run", thread, None).revoked == {"r"}
-        assert ledger.said("run", "another", "ann").revoked == frozenset()
+        assert ledger.said("run", "another", "ann").revoked == ({"r"} if thread is None else set())
+
+    def test_a_rule_that_was_seen_in_a_state_is_revoked_also_where_its_answer_is_not_on_record(
+        self, ledger: InMemoryLedger
+    ) -> None:
+        """A state in a database outlives a ledger in memory."""
+        assert ledger.revoke("r", seen=True) is True
+        for thread in ("thread", None):
+            assert ledger.said("run", thread, None).revoked == {"r"}
 
     def test_a_rule_of_a_thread_that_the_ledger_keeps_is_gone_too(self, ledger: InMemoryLedger) -> None:
         said_yes(ledger, "r", scope="thread")

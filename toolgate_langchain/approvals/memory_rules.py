@@ -39,7 +39,7 @@ class RulesInMemory:
         self._revoked: dict[str, str] = {}
         """Requests whose rule is not made again, and the one whose rule took its place, if any did."""
         self._revoked_on: dict[str | None, frozenset[str]] = {}
-        """Revoked requests by their thread."""
+        """Revoked requests by their thread, `None` being one that is not known."""
 
     def stopped(self) -> bool:
         """See `Ledger.stopped`."""
@@ -58,7 +58,7 @@ class RulesInMemory:
                 thread_rules=() if thread_id is None else self.thread_rules(thread_id),
                 user_rules=() if caller_id is None else self.user_rules(caller_id),
                 taken_back=_NONE if thread_id is None else self.taken_back(thread_id),
-                revoked=self._revoked_on.get(thread_id, _NONE),
+                revoked=self._revoked_on.get(thread_id, _NONE) | self._revoked_on.get(None, _NONE),
             )
 
     # --- of a thread --------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class RulesInMemory:
 
     # --- the end of a rule --------------------------------------------------------------------
 
-    def revoke(self, request_id: str, *, by: str | None = None, at: datetime | None = None) -> bool:
+    def revoke(self, request_id: str, *, by: str | None = None, at: datetime | None = None, seen: bool = False) -> bool:
         """See `RuleLedger.revoke`. Who did it and when is not kept: this ledger has no record."""
         with self._lock:
             while instead := self._revoked.get(request_id, ""):
@@ -126,23 +126,19 @@ class RulesInMemory:
             if request_id in self._revoked:
                 return True
             answer = self._answers.get(request_id)
-            if not self._forget_rules(request_id) and (answer is None or answer.remember is None):
+            if not seen and (answer is None or answer.remember is None):
                 return False
+            self._forget_rules(request_id)
             self._revoked[request_id] = ""
             thread = self._threads.get(request_id)
             self._revoked_on[thread] = self._revoked_on.get(thread, _NONE) | {request_id}
             return True
 
-    def _forget_rules(self, request_id: str) -> bool:
-        """Forget the rules that an answer made, and say whether there were any."""
-        found = False
+    def _forget_rules(self, request_id: str) -> None:
+        """Forget the rules that an answer made."""
         for thread, rules in self._rules.items():
-            left = [rule for rule in rules if rule.request_id != request_id]
-            if len(left) < len(rules):
-                found, self._rules[thread] = True, left
+            if any(rule.request_id == request_id for rule in rules):
+                self._rules[thread] = [rule for rule in rules if rule.request_id != request_id]
         for caller, kept in self._of_users.items():
-            remaining = tuple(rule for rule in kept if rule.request_id != request_id)
-            if len(remaining) < len(kept):
-                found = True
-                self._set_rules_of(caller, remaining)
-        return found
+            if any(rule.request_id == request_id for rule in kept):
+                self._set_rules_of(caller, tuple(rule for rule in kept if rule.request_id != request_id))

@@ -29,7 +29,7 @@ class Said(NamedTuple):
     taken_back: frozenset[str] = frozenset()
     """Requests of the thread whose approval was taken back; what they made a state remember is void."""
     revoked: frozenset[str] = frozenset()
-    """Requests of the thread whose rule was revoked; a copy of it in a state is void."""
+    """Requests whose rule was revoked, of the thread or of one that is not known; a copy in a state is void."""
 
     def living(self, rules: Iterable[StandingRule]) -> list[StandingRule]:
         """The rules of a thread that are not void.
@@ -88,15 +88,19 @@ class RuleLedger(Protocol):
         """
         ...
 
-    def revoke(self, request_id: str, *, by: str | None = None, at: datetime | None = None) -> Maybe[bool]:
+    def revoke(
+        self, request_id: str, *, by: str | None = None, at: datetime | None = None, seen: bool = False
+    ) -> Maybe[bool]:
         """Revoke the rule that the answer to a request made, of whatever scope; no replay and no copy brings it back.
 
-        Where another answer made the same rule since, that is the one that is revoked.
+        Where another answer made the same rule of a user since, that is the one that is revoked.
 
         Args:
             request_id: The request.
             by: Who revokes it.
             at: When; now if nobody says.
+            seen: Whether the rule was seen, so that it is there for sure. A state can outlive the ledger that has the
+                answer on record.
 
         Returns:
             Whether the answer made a rule, which is revoked now or was before.

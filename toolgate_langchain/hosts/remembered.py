@@ -106,5 +106,6 @@ class Remembered:
         if request_id is None:
             raise ConfigurationError("the rule names no request, so no answer made it and there is nothing to revoke")
         at = self.judge.clock()
-        revoked = yield lambda: self.ledger.revoke(request_id, by=by, at=at)
+        seen = isinstance(rule, StandingRule)
+        revoked = yield lambda: self.ledger.revoke(request_id, by=by, at=at, seen=seen)
         return revoked is True

@@ -21,13 +21,14 @@ REVOKED: Final = Table(
     "toolgate_revoked",
     METADATA,
     Column("request_id", Text, primary_key=True),
-    Column("thread", Text, nullable=False),  # empty where it has none
+    Column("thread", Text),
     Column("instead", Text, nullable=False),
     Column("revoked_by", Text),
     Column("revoked_at", BigInteger, nullable=False),
 )
 """Requests whose rule is not made again. `instead` is the request whose answer made the same rule in its place; empty
-where nothing took its place."""
+where nothing took its place. `thread` is the one whose state may hold the rule: empty where it is not known, and null
+where no state can."""
 
 Index("toolgate_revoked_thread", REVOKED.c.thread)
 
@@ -37,7 +38,6 @@ _HELD = (
     .where(ANSWERS.c.request_id == bindparam("key"))
     .with_for_update()
 )
-# Their rowcount tells whether there was any.
 _RULES = delete(RULES).where(RULES.c.request_id == bindparam("key"))
 
 
@@ -56,10 +56,12 @@ def is_revoked(connection: Connection, request_id: str) -> bool:
 
 def replaced(connection: Connection, request_id: str, instead: str, *, at: int) -> None:
     """Say that a rule lives on in the same one of another answer."""
-    insert_once(connection, REVOKED, request_id=request_id, thread="", instead=instead, revoked_by=None, revoked_at=at)
+    insert_once(
+        connection, REVOKED, request_id=request_id, thread=None, instead=instead, revoked_by=None, revoked_at=at
+    )
 
 
-def revoke(connection: Connection, request_id: str, *, by: str | None, at: int) -> bool:
+def revoke(connection: Connection, request_id: str, *, by: str | None, at: int, seen: bool) -> bool:
     """See `RuleLedger.revoke`."""
     while (instead := connection.execute(_FOUND, {"key": request_id}).scalar()) is not None:
         if not instead:
@@ -67,12 +69,12 @@ def revoke(connection: Connection, request_id: str, *, by: str | None, at: int) 
         request_id = instead
     held = held_answer(connection, request_id)
     thread = None if held is None else held.thread_id
-    dropped = connection.execute(_RULES, {"key": request_id}).rowcount
-    if not dropped and (held is None or read(held.answer).remember is None):
+    if not seen and (held is None or read(held.answer).remember is None):
         return False
+    connection.execute(_RULES, {"key": request_id})
     row = {"request_id": request_id, "thread": thread or "", "instead": ""}
     if not insert_once(connection, REVOKED, **row, revoked_by=by, revoked_at=at):
         # While this waited, somebody revoked it too, or the same rule was made anew.
-        return revoke(connection, request_id, by=by, at=at)
+        return revoke(connection, request_id, by=by, at=at, seen=seen)
     note_event(connection, "rule_revoked", at, request_id=request_id, thread_id=thread, by=by)
     return True

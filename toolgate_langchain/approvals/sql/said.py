@@ -61,7 +61,7 @@ _SAID: Final = _in_order(
         _rows("taken_back", ANSWERS.c.request_id).where(
             ANSWERS.c.thread_id == bindparam("thread"), ANSWERS.c.taken_back
         ),
-        _rows("revoked", REVOKED.c.request_id).where(REVOKED.c.thread == bindparam("revoked_on")),
+        _rows("revoked", REVOKED.c.request_id).where(REVOKED.c.thread.in_((bindparam("thread"), ""))),
         *_OF_THREAD,
         *_OF_USER,
     ]
@@ -85,7 +85,6 @@ def said(connection: Connection, run_id: str, thread_id: str | None, caller_id: 
         _SAID,
         {
             "run": run_id,
-            "revoked_on": thread_id or "",
             **owners,
             **{f"{scope}_stamp": known[scope].stamp for scope in owners},
         },

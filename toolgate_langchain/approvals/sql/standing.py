@@ -70,6 +70,8 @@ class RulesInSql:
         """See `RuleLedger.add_user_rule`."""
         return self._write(rules.add_of_user, rule, at=self._micros())
 
-    def revoke(self, request_id: str, *, by: str | None = None, at: datetime | None = None) -> Maybe[bool]:
+    def revoke(
+        self, request_id: str, *, by: str | None = None, at: datetime | None = None, seen: bool = False
+    ) -> Maybe[bool]:
         """See `RuleLedger.revoke`. The record holds it."""
-        return self._write(revoke, request_id, by=by, at=self._micros() if at is None else micros(at))
+        return self._write(revoke, request_id, by=by, at=self._micros() if at is None else micros(at), seen=seen)
