@@ -46,8 +46,8 @@ from toolgate_langchain.policy.unattended import UnattendedToolFilter
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
-
     from datetime import timedelta
+
     from langchain.agents.middleware.types import AgentMiddleware
     from langchain_core.messages import ToolCall
     from langchain_core.tools import BaseTool
@@ -96,9 +96,9 @@ class ToolGate(Remembered):
             that only read and that nobody had to be asked about; `"all"`, those too. A call that is to be written
             and cannot be does not run.
         record_results: Whether the record keeps what tools gave, and not only its digest and size.
-        clock: The time, with a time zone.
         request_expiry: For how long a request can be answered, from when it is first shown; `None` for as long as it
             waits. Afterwards it is denied as expired, and the run goes on when it is resumed. Needs `"strict"` answers.
+        clock: The time, with a time zone.
         new_id: Gives random ids.
 
     Raises:
@@ -123,8 +123,8 @@ class ToolGate(Remembered):
         on_decision: Observer | None = None,
         record: RecordLevel = "decisions",
         record_results: bool = False,
-        clock: Callable[[], datetime] | None = None,
         request_expiry: timedelta | None = None,
+        clock: Callable[[], datetime] | None = None,
         new_id: Callable[[], str] | None = None,
     ) -> None:
         check_kinds(catalog=catalog, approval_rule=approval_rule, ledger=ledger)
@@ -142,8 +142,8 @@ class ToolGate(Remembered):
         self.approval_rule = approval_rule if approval_rule is not None else ApprovalRule()
         self.ledger: Ledger = ledger if ledger is not None else InMemoryLedger()
         self.answers: AnswerMode = answers
-        self.on_decision = on_decision
         self.request_expiry = check_expiry(request_expiry, answers)
+        self.on_decision = on_decision
         self.rulebook = Rulebook(self.catalog, self.approval_rule, tuple(argument_policies))
         self.judge = TurnJudge(
             self.rulebook,
