@@ -18,4 +18,6 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        # An agent is made of more than the 700 objects after which Python would look again.
+        gc.set_threshold(20_000, 10, 10)
         gc.enable()

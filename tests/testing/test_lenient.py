@@ -103,15 +103,12 @@ PARANOID: dict[str, Callable[[], ToolGate]] = {
 
 @pytest.mark.parametrize("paranoid", list(PARANOID))
 def test_what_refuses_everything_is_told_that_it_refuses_by_mistake(paranoid: str) -> None:
+    """Where a policy denies, that is said of every control: only what is refused at load comes before any call."""
     report = tried(PARANOID[paranoid])
     assert report.refused_by_mistake and not report.ok
     assert not report.let_through, report.text()
     assert "Refused by mistake:" in report.text()
-
-
-def test_a_policy_that_denies_everything_refuses_every_control() -> None:
-    report = tried(PARANOID["a policy that denies"])
     made = [one for one in report.findings if one.control is not ControlOutcome.NOT_APPLICABLE]
     refused = {one.attack for one in report.refused_by_mistake}
-    # Only what is refused at load comes before any call.
-    assert {one.attack for one in made} - refused == {"servers-that-read-alike"}
+    by_a_policy = paranoid == "a policy that denies"
+    assert not by_a_policy or {one.attack for one in made} - refused == {"servers-that-read-alike"}

@@ -14,8 +14,14 @@ LINES = {1, 2, 9, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 26, 27, 28
 
 @pytest.mark.parametrize("host", all_hosts(), ids=lambda host: f"{host.name}{' (async)' * host.asynchronous}")
 def test_nothing_is_let_through_and_nothing_harmless_refused(host: Host) -> None:
-    report = red_team(plain_gate, hosts=[host])
+    """Every attack is made on some surface of a host that can do what it needs, and so is every control."""
+    # What needs no host is tried once, not once more beside each of them.
+    attacks = [one for one in all_attacks() if one.where != "gate" or host.name == all_hosts()[0].name]
+    report = red_team(plain_gate, hosts=[host], attacks=attacks)
     assert report.ok, report.text()
+    made = {one.attack for one in report.findings if one.outcome is Outcome.CAUGHT}
+    worked = {one.attack for one in report.findings if one.control is ControlOutcome.WORKS}
+    assert made == worked == {one.name for one in attacks if one.needs <= host.abilities}
 
 
 def test_every_line_has_an_attack_and_every_attack_a_name_of_its_own() -> None:
@@ -24,11 +30,9 @@ def test_every_line_has_an_attack_and_every_attack_a_name_of_its_own() -> None:
     assert len({one.name for one in attacks}) == len(attacks)
 
 
-def test_every_attack_is_made_on_some_surface_of_a_host_that_can_do_everything() -> None:
-    report = red_team(plain_gate, hosts=all_hosts()[:1])
-    made = {one.attack for one in report.findings if one.outcome is Outcome.CAUGHT}
-    worked = {one.attack for one in report.findings if one.control is ControlOutcome.WORKS}
-    assert made == worked == {one.name for one in all_attacks()}
+def test_some_host_can_do_everything() -> None:
+    needed = frozenset[str]().union(*(one.needs for one in all_attacks()))
+    assert any(needed <= host.abilities for host in all_hosts())
 
 
 def test_every_host_is_attacked_both_synchronously_and_asynchronously() -> None:
