@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.ready_heuristics.asking import says_yes
 from toolgate_langchain.approvals.ready_heuristics import ReadOnlySql
 from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.policy.sql import UnreadableSqlError, read_sql
 
 DIALECTS = ["postgresql", "sqlite", "mysql", "mssql", "duckdb"]
 
@@ -241,7 +242,37 @@ def test_sqlite_itself_finds_nothing_but_reading_of_the_named_tables_in_what_is_
         return
     said.clear()
     try:
-        connection.execute(query).fetchall()
+        rows = connection.execute(query).fetchall()
     except sqlite3.Error:
         return
     assert said == set()
+    assert connection.execute(read_sql(query, "sqlite").text).fetchall() == rows, "written anew it says the same"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select a, b from t where a between 0 and 5 and b is not null order by a desc limit 1 offset 0",
+        "select t.a, u.b as x from t left join t as u on t.a = u.b or not t.a = 1 group by t.a having count(*) > 0",
+        "with x(n) as (select a from t union all select b from t) select n, sum(n) over (order by n) from x",
+        "with recursive n(i) as (select 1 union all select i + 1 from n where i < 5) select max(i), avg(i) from n",
+        "select substr('abc', 2), length('a'), coalesce(null, a), ifnull(null, 3), nullif(1, 1), round(1.55, 1) from t",
+        "select strftime('%Y', '2026-01-02'), date('2026-01-31', '+1 month'), datetime('2026-01-02')",
+        "select a || b, -a, a % 2, a / 2, cast(a as text), case a when 1 then 'x' else 'y' end, 'it''s', \"a\" from t",
+        "select group_concat(distinct a), total(b), min(a), count(*) from t where a in (select a from t)",
+        "select trim('  a '), replace('aba', 'a', 'c'), instr('abc', 'c'), upper('a'), iif(a > 0, 1, 2) from t",
+        "select row_number() over (partition by a order by b), lag(a, 1) over (order by a) from t",
+        "select * from (select a from t except select 9 intersect select 1) as x cross join t",
+        "select a from t where b like 'A%' escape '!' or b glob 'x' collate nocase",
+    ],
+)
+def test_a_statement_written_anew_gives_what_the_statement_gives(
+    guarded: tuple[sqlite3.Connection, set[tuple[int, str | None]]], query: str
+) -> None:
+    connection, _ = guarded
+    try:
+        text = read_sql(query, "sqlite").text
+    except UnreadableSqlError:
+        assert "glob" in query, "all but this one are read"
+        return
+    assert connection.execute(text).fetchall() == connection.execute(query).fetchall()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.ready_heuristics.asking import says_yes
-from tests.support import Clock, Recorder, call, chat, says, with_profile
+from tests.support import Clock, Recorder, call, chat, says
 from toolgate_langchain import Caller, InMemoryLedger, SqlLedger, Surface, Tier, ToolGate, ToolProfile
 from toolgate_langchain.approvals.ready_heuristics import ApprovedBefore, GivenByPerson
 from toolgate_langchain.errors import ConfigurationError
@@ -94,11 +94,19 @@ class Before:
         surfaces = [Surface("chat"), Surface("cli")]
         self.gate = ToolGate(surfaces=surfaces, heuristics=[heuristic], ledger=ledger, clock=clock)
 
-    def asked(self, answer: str | None = None, *, caller: Caller | None = ANN, surface: str = "chat",
-              profile: ToolProfile = SEND, schema: Any = None, asynchronous: bool = False, **arguments: Any) -> bool:  # fmt: skip
+    def asked(
+        self,
+        answer: str | None = None,
+        *,
+        caller: Caller | None = ANN,
+        surface: str = "chat",
+        schema: Any = ANY,
+        asynchronous: bool = False,
+        **arguments: Any,
+    ) -> bool:
         """Whether a person is asked about a call in a conversation of its own; the answer is given then."""
         self.threads += 1
-        tool = with_profile(self.recorder.tool("send", schema=schema or ANY), profile)
+        tool = self.recorder.tool("send", SEND, schema=schema)
         talk = chat([says(call("send", **arguments)), says(text="done")], [tool], gate=self.gate, surface=surface,
                     caller=caller, thread=f"t{self.threads}", asynchronous=asynchronous)  # fmt: skip
         talk.say()

@@ -157,6 +157,8 @@ def _check_parts(tree: exp.Expr, functions: frozenset[str]) -> None:
         said = {key for key, value in node.args.items() if value not in (None, False, [])}
         if name in ARGUMENTS and not said <= ARGUMENTS[name]:
             raise UnreadableSqlError(f"a {name} says what is not let through: {min(said - ARGUMENTS[name])}")
+        if name == "In" and not said & {"expressions", "query"}:
+            raise UnreadableSqlError("it looks for a value in nothing, which PostgreSQL reads as a name")
         if isinstance(node, exp.DataType) and getattr(node.this, "name", "") not in TYPES:
             raise UnreadableSqlError("it has a type that is not let through")
         if isinstance(node, exp.Table) and not all(isinstance(part, exp.Identifier) for part in node.parts):
