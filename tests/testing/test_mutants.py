@@ -105,8 +105,11 @@ def test_a_ledger_that_always_says_quiet() -> None:
 
 def test_a_ledger_that_starts_everything_again() -> None:
     starts = with_ledger(start=lambda *_, **__: StartStatus.STARTED)
-    names = ("crash-and-retry", "replay", "backup")
+    names = ("crash-and-retry", "replay")
     told(tried(starts, *names), *names)
+    assert tried(starts, "backup").ok  # the answer itself is another worker's
+    forgets = with_ledger(start=lambda *_, **__: StartStatus.STARTED, claim=lambda _: True)
+    told(tried(forgets, "backup"), "backup")
     told(tried(starts, "replay-unasked", surfaces=["cron"]), "replay-unasked")
 
 
