@@ -19,6 +19,7 @@ from toolgate_langchain.catalog import arguments, catalog, entry, hints, intake,
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
 from toolgate_langchain.hosts import enforcing, last_step, middleware, refusal
+from toolgate_langchain.hosts.behind import Behind
 from toolgate_langchain.hosts.middleware import ToolGateMiddleware
 from toolgate_langchain.hosts.offering import Offering
 from toolgate_langchain.policy import decide as decide_module
@@ -203,6 +204,8 @@ def test_calls_and_grants_that_are_bound_to_nothing(monkeypatch: Patch) -> None:
 
 def test_middleware_behind_the_gate_that_nobody_minds(monkeypatch: Patch) -> None:
     monkeypatch.setattr(middleware, "check_innermost", lambda _: None)
+    assert tried(plain_gate, "tool-retry").ok  # the look before the run
+    monkeypatch.setattr(Behind, "check", lambda _: None)
     names = ("rewritten-arguments", "swapped-tool", "tool-retry")
     told(tried(plain_gate, *names), *names)
 
