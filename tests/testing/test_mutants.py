@@ -19,6 +19,7 @@ from toolgate_langchain.catalog import arguments, catalog, entry, hints, intake,
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
 from toolgate_langchain.hosts import enforcing, last_step, middleware, refusal
+from toolgate_langchain.hosts.agents_inside import AgentsInside
 from toolgate_langchain.hosts.behind import Behind
 from toolgate_langchain.hosts.middleware import ToolGateMiddleware
 from toolgate_langchain.hosts.offering import Offering
@@ -316,7 +317,8 @@ class UngatedInside(AgentHost):
         return ungated.as_tool(name, setup)
 
 
-def test_a_subagent_without_the_gate() -> None:
+def test_a_subagent_without_the_gate(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(AgentsInside, "check", lambda *_, **__: None)
     (host,) = hosts_of(FORMS[0])
     assert isinstance(host, AgentHost)
     broken = UngatedInside(host.name, host._place, asynchronous=False)
