@@ -38,6 +38,46 @@ def test_every_name_that_is_exported_exists_where_it_is_written(name: str) -> No
     assert value is getattr(module, name)
 
 
+def test_a_star_imports_all_that_the_base_install_can_load_and_nothing_that_fails() -> None:
+    """Of the names that need an extra, each says which one when it is used."""
+    code = """
+import json, sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"langchain", "langgraph", "rich", "sqlalchemy"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from toolgate_langchain import *
+import toolgate_langchain
+
+failed = {}
+for name in toolgate_langchain._WHERE:
+    try:
+        getattr(toolgate_langchain, name)
+    except ImportError as error:
+        failed[name] = getattr(error, "extra", None)
+named = toolgate_langchain.__all__
+print(json.dumps([sorted(named), sorted(set(named) - set(globals())), failed]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    named, missing, failed = json.loads(done.stdout)
+    assert missing == []
+    assert sorted({*named, *failed}) == sorted(toolgate_langchain.__all__)
+    assert failed == {
+        "SqlLedger": "sql",
+        **dict.fromkeys(["ToolGateMiddleware", "gate_subagents"], "agents"),
+        **dict.fromkeys(["adrive", "aresume_answered", "drive", "pending_requests", "resume_answered"], "agents"),
+    }
+    assert set(failed).isdisjoint(named)
+
+
+def test_what_a_user_has_to_catch_is_named_beside_what_raises_it() -> None:
+    for name in ("ToolGateError", "ConfigurationError", "SessionError", "TurnLimitReached", "LedgerError"):
+        assert getattr(toolgate_langchain, name) is getattr(import_module("toolgate_langchain.errors"), name)
+
+
 def test_what_is_not_exported_is_not_there() -> None:
     assert dir(toolgate_langchain) == sorted(toolgate_langchain.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'ToolGates'"):

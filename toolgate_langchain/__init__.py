@@ -6,6 +6,7 @@ Names load when they are first used: importing this package imports nothing else
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,13 +20,25 @@ if TYPE_CHECKING:
     from toolgate_langchain.catalog.profile import ToolProfile, tool_profile
     from toolgate_langchain.catalog.remote import Declaration, RemoteServer
     from toolgate_langchain.catalog.wellknown import well_known_profiles
-    from toolgate_langchain.errors import ToolApprovalRequired
+    from toolgate_langchain.errors import (
+        ConfigurationError,
+        HeuristicError,
+        InvalidAnswerError,
+        LedgerError,
+        MissingExtraError,
+        SessionError,
+        ToolApprovalRequired,
+        ToolGateError,
+        ToolGateWarning,
+        TurnLimitReached,
+    )
     from toolgate_langchain.hosts.agent import GatedAgent
     from toolgate_langchain.hosts.driving import adrive, drive, pending_requests
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.hosts.middleware import ToolGateMiddleware
     from toolgate_langchain.hosts.resuming import aresume_answered, resume_answered
     from toolgate_langchain.hosts.session import ApprovalSession
+    from toolgate_langchain.hosts.subagents import gate_subagents
     from toolgate_langchain.policy.approval_rule import ApprovalRule
     from toolgate_langchain.policy.caller import Caller, RunConfiguration, Skill
     from toolgate_langchain.policy.decision import Decision
@@ -45,6 +58,7 @@ __all__ = [
     "ApprovalSession",
     "Approver",
     "Caller",
+    "ConfigurationError",
     "ConsoleApprover",
     "DataClass",
     "Decision",
@@ -52,12 +66,17 @@ __all__ = [
     "EgressPolicy",
     "FlowPolicy",
     "GatedAgent",
+    "HeuristicError",
     "InMemoryLedger",
+    "InvalidAnswerError",
+    "LedgerError",
+    "MissingExtraError",
     "Remember",
     "RemoteServer",
     "ResourcePolicy",
     "ResultLabel",
     "RunConfiguration",
+    "SessionError",
     "Skill",
     "SqlLedger",
     "StandingRule",
@@ -66,15 +85,19 @@ __all__ = [
     "ToolApprovalRequired",
     "ToolCatalog",
     "ToolGate",
+    "ToolGateError",
     "ToolGateMiddleware",
+    "ToolGateWarning",
     "ToolProfile",
     "TrustZone",
+    "TurnLimitReached",
     "UnattendedToolFilter",
     "Verdict",
     "adrive",
     "aresume_answered",
     "drive",
     "export_record",
+    "gate_subagents",
     "pending_requests",
     "replay_record",
     "resume_answered",
@@ -89,6 +112,7 @@ _WHERE = {
     "ApprovalSession": "hosts.session",
     "Approver": "approvals.approver",
     "Caller": "policy.caller",
+    "ConfigurationError": "errors",
     "ConsoleApprover": "ui.console",
     "DataClass": "vocabulary",
     "Decision": "policy.decision",
@@ -96,12 +120,17 @@ _WHERE = {
     "EgressPolicy": "policy.egress",
     "FlowPolicy": "policy.flow",
     "GatedAgent": "hosts.agent",
+    "HeuristicError": "errors",
     "InMemoryLedger": "approvals.memory_ledger",
+    "InvalidAnswerError": "errors",
+    "LedgerError": "errors",
+    "MissingExtraError": "errors",
     "Remember": "approvals.answer",
     "RemoteServer": "catalog.remote",
     "ResourcePolicy": "policy.resources",
     "ResultLabel": "policy.history",
     "RunConfiguration": "policy.caller",
+    "SessionError": "errors",
     "Skill": "policy.caller",
     "SqlLedger": "approvals.sql.ledger",
     "StandingRule": "approvals.rules",
@@ -110,15 +139,19 @@ _WHERE = {
     "ToolApprovalRequired": "errors",
     "ToolCatalog": "catalog.catalog",
     "ToolGate": "hosts.gate",
+    "ToolGateError": "errors",
     "ToolGateMiddleware": "hosts.middleware",
+    "ToolGateWarning": "errors",
     "ToolProfile": "catalog.profile",
     "TrustZone": "vocabulary",
+    "TurnLimitReached": "errors",
     "UnattendedToolFilter": "policy.unattended",
     "Verdict": "vocabulary",
     "adrive": "hosts.driving",
     "aresume_answered": "hosts.resuming",
     "drive": "hosts.driving",
     "export_record": "approvals.recording.lines",
+    "gate_subagents": "hosts.subagents",
     "pending_requests": "hosts.driving",
     "replay_record": "approvals.recording.replay",
     "resume_answered": "hosts.resuming",
@@ -128,6 +161,30 @@ _WHERE = {
 
 _EXTRAS = {"langchain": "agents", "langgraph": "agents", "rich": "console", "sqlalchemy": "sql"}
 """The extra that brings an optional library."""
+
+_NEEDS = {
+    "SqlLedger": "sqlalchemy",
+    "ToolGateMiddleware": "langchain",
+    "adrive": "langgraph",
+    "aresume_answered": "langgraph",
+    "drive": "langgraph",
+    "gate_subagents": "langchain",
+    "pending_requests": "langgraph",
+    "resume_answered": "langgraph",
+}
+"""The optional library that a name cannot be loaded without."""
+
+
+def _is_installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ImportError:
+        return False
+
+
+# What is named with a star is what can be loaded here; any other name says which extra brings it, when it is used.
+for _name in [name for name, library in _NEEDS.items() if not _is_installed(library)]:
+    __all__.remove(_name)
 
 
 def __getattr__(name: str) -> Any:

@@ -184,7 +184,7 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
 
     def resume(
         self,
-        session: ApprovalSession | Mapping[str, Any],
+        session: ApprovalSession | Mapping[str, Any] | str,
         answer: ApprovalAnswer | Mapping[str, Any] | None = None,
         config: RunnableConfig | None = None,
         *,
@@ -193,7 +193,7 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
         """Answer the session's request and go on.
 
         Args:
-            session: The session, as an object or in its JSON form.
+            session: The session, as an object or in its JSON form, which may be text.
             answer: The answer, which names its request. Without one, what is on record for the request is
                 used, as after a crash; where there is nothing, the request comes back as it was.
             config: The config.
@@ -208,7 +208,7 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
 
     async def aresume(
         self,
-        session: ApprovalSession | Mapping[str, Any],
+        session: ApprovalSession | Mapping[str, Any] | str,
         answer: ApprovalAnswer | Mapping[str, Any] | None = None,
         config: RunnableConfig | None = None,
         *,

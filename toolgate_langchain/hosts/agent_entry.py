@@ -45,8 +45,8 @@ class GatedAgentInput(TypedDict, total=False):
     messages: Sequence[MessageLikeRepresentation] | Sequence[AnyMessage] | str
     """New words; they start a run. With a session they close what is pending in it."""
 
-    session: ApprovalSession | Mapping[str, Any]
-    """The conversation to go on with, as an object or in its JSON form."""
+    session: ApprovalSession | Mapping[str, Any] | str
+    """The conversation to go on with, as an object or in its JSON form, which may be text."""
 
     answer: ApprovalAnswer | Mapping[str, Any]
     """The answer to the session's request; goes without `messages`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
@@ -104,7 +105,7 @@ class ApprovalSession:
         """Read a session back, in this process or another.
 
         Args:
-            value: What `to_json` gave.
+            value: What `to_json` gave, as an object or as JSON text.
             keys: Keys that it may be signed with; several while an old one is being replaced.
 
         Raises:
@@ -113,6 +114,8 @@ class ApprovalSession:
             ConfigurationError: If a key is too short.
         """
         check_keys(keys)
+        if isinstance(value, str | bytes | bytearray):
+            value = _parsed(value)
         if not isinstance(value, Mapping) or value.get("kind") != _KIND:
             raise SessionError("this is not a session: give what ApprovalSession.to_json() returned, as an object")
         version = value.get("v")
@@ -180,6 +183,25 @@ def check_keys(keys: Sequence[bytes]) -> None:
             raise ConfigurationError(
                 f"a session's key must be at least {_SHORTEST_KEY} random bytes, as secrets.token_bytes(32) gives"
             )
+
+
+def _parsed(text: str | bytes | bytearray) -> Any:
+    """What a session's JSON text holds.
+
+    Raises:
+        SessionError: If it is no JSON, or names one thing twice, of which another reader may take the other.
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if len(set(names)) != len(names):
+            raise ValueError("a name stands twice in one object")
+        return dict(pairs)
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        raise SessionError(f"the session is no JSON text that can be read: {_first_line(error)}") from error
 
 
 def _check_signature(value: Mapping[str, Any], keys: Sequence[bytes]) -> None:
