@@ -1,5 +1,6 @@
 """Rules of scope `user` in every ledger: kept once, revoked for good, the same for all who share it."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -299,6 +300,23 @@ class TestSharedByWorkers:
         read.clear()
         seen(ledger)
         assert [rule["requestId"] for rule in read] == ["r1", "r3"]
+
+    def test_many_workers_who_make_and_revoke_one_rule_at_once_leave_one_or_none(self, databases: Databases) -> None:
+        """Each waits for the others where it must, none for ever, and what is revoked in the end stays so."""
+        ledger, makers = databases.ledger(), [f"r{number}" for number in range(4)]
+        said_yes(ledger, *makers)  # type: ignore[arg-type]
+        rules = [a_users(made_by, created_at=NOW + number * HOUR) for number, made_by in enumerate(makers)]
+        with ThreadPoolExecutor(8) as pool:
+            work: list[Any] = [pool.submit(ledger.add_user_rule, rule) for rule in rules * 3]
+            work += [pool.submit(ledger.revoke, made_by) for made_by in makers[:2]]
+            for one in work:
+                one.result()
+        assert len(seen(ledger)[1]) <= 1
+        for made_by in makers:
+            ledger.revoke(made_by)
+        for rule in rules:
+            ledger.add_user_rule(rule)
+        assert len(seen(ledger)[1]) == 0
 
     def test_the_record_says_who_revoked_which_rule(self, sql: SqlLedger) -> None:
         said_yes(sql, "r1", "r2")  # type: ignore[arg-type]
