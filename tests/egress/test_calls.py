@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langchain_core.tools import BaseTool, tool
-from pydantic import HttpUrl
+from pydantic import HttpUrl, ValidationError
 
 from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import EgressPolicy, Tier, ToolGate, ToolProfile, tool_profile
@@ -123,6 +123,19 @@ def test_a_tool_that_is_held_to_less_than_it_declares_must_say_which_arguments_a
     talk = chat(script, [post, inside], gate=ToolGate(argument_policies=[policy]), surface="chat")
     talk.say()
     assert recorder.names == ran
+
+
+def test_a_tool_whose_definition_changed_keeps_its_addresses_and_loses_its_scope() -> None:
+    changed = ToolProfile(tier=Tier.READ_ONLY, egress="open", endpoints=("url",)).without_tier()
+    assert (changed.egress, changed.endpoints) == (None, ("url",))
+
+
+@pytest.mark.parametrize("wrong", [{"egress": "any"}, {"egress": True}, {"endpoints": "url"}, {"endpoints": [""]}])
+def test_a_scope_and_address_arguments_are_checked_when_a_profile_is_made(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        ToolProfile(**wrong)
+    with pytest.raises(ValidationError):
+        tool_profile(**wrong)
 
 
 def test_a_tool_that_builds_its_address_inside_asks_the_same_policy() -> None:

@@ -37,7 +37,7 @@ def place(scheme: str, host: str | None, port: int | None) -> tuple[str, str, in
     return scheme, (host or "").strip("[]"), DEFAULT[scheme] if port is None else port
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(URLS)
 @example("http://solr.internal:8983\\@evil.example/")
 @example("https://search.example.com/[x]?'")
@@ -61,7 +61,7 @@ def test_every_reader_finds_a_declared_place_in_what_was_checked(url: str) -> No
     assert len(found) == 1 and found <= DECLARED
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(URLS)
 def test_a_naive_reading_that_finds_a_plain_declared_address_agrees(url: str) -> None:
     """The reference reads only what is plain: letters, digits, dots, one colon and a path of letters."""

@@ -37,7 +37,6 @@ def test_a_query_of_listed_parts_is_approved(dialect: str, query: str) -> None:
     assert says_yes(ReadOnlySql("act", "query", dialect), query=query)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     "query",
     [
@@ -82,8 +81,8 @@ def test_a_query_of_listed_parts_is_approved(dialect: str, query: str) -> None:
         "SELECT " + "1+" * 3_000 + "1",
     ],
 )
-def test_anything_else_is_left_to_a_person(dialect: str, query: str) -> None:
-    assert not says_yes(ReadOnlySql("act", "query", dialect), query=query)
+def test_anything_else_is_left_to_a_person(query: str) -> None:
+    assert [dialect for dialect in DIALECTS if says_yes(ReadOnlySql("act", "query", dialect), query=query)] == []
 
 
 @pytest.mark.parametrize(
@@ -231,7 +230,7 @@ QUERIES = st.one_of(
 )
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(QUERIES)
 def test_sqlite_itself_finds_nothing_but_reading_of_the_named_tables_in_what_is_approved(
     guarded: tuple[sqlite3.Connection, set[tuple[int, str | None]]], query: str

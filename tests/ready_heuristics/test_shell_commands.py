@@ -229,7 +229,7 @@ def test_plain_words_are_read_as_they_are_written(commands: list[list[str]], ope
     assert plain_commands(line) == tuple(map(tuple, named))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=12).map("".join))
 def test_whatever_is_plain_reads_the_same_to_a_naive_reader(line: str) -> None:
     """The reference takes quoted parts out, and then finds nothing but letters, blanks and four operators."""

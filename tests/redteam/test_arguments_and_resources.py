@@ -56,7 +56,7 @@ def nested(levels: int) -> Any:
 
 
 def monstrous(chance: random.Random) -> Any:
-    size = chance.choice([10_001, 100_000, 1_000_000])
+    size = chance.choice([10_001, 100_000, 300_000])
     return chance.choice(
         [
             float("nan"),
@@ -98,13 +98,13 @@ def test_no_monstrous_value_is_approved_or_breaks_anything_and_each_takes_a_boun
         ArgumentInRange("act", "x", 0, 10),
         GivenByPerson("act", ["x"]),
     ]
-    chance = random.Random(0)
+    chance, words = random.Random(0), ("Write to a@example.com",)
     for _ in range(COUNT):
         value, started = monstrous(chance), process_time()
-        assert not any(says_yes(heuristic, x=value, words=("Write to a@example.com",)) for heuristic in heuristics)
+        assert not any(says_yes(heuristic, x=value, words=words) for heuristic in heuristics)
         assert process_time() - started < 2
     harmless = ["new.txt", "https://api.example.com/", "SELECT 1", "SELECT 1", "git log", "git log", 5, "a@example.com"]
-    assert all(says_yes(one, x=value, words=("Write to a@example.com",)) for one, value in zip(heuristics, harmless, strict=True))
+    assert all(says_yes(one, x=value, words=words) for one, value in zip(heuristics, harmless, strict=True))
 
 
 def test_no_monstrous_value_is_let_through_by_a_policy_or_breaks_it() -> None:

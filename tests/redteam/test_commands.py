@@ -240,14 +240,14 @@ def unreadable(chance: random.Random) -> str:
             f"git log ({word}",
             f"git log {word}\\",
             f"git log {word} ;; {word}",
-            "(" * chance.randrange(100, 9_000) + word,
-            "$(" * chance.randrange(100, 4_000) + word,
-            "{" * chance.randrange(100, 9_000),
-            f"cat <<{word}\n" * chance.randrange(2, 300),
-            "if " * chance.randrange(50, 3_000),
-            "${" * chance.randrange(50, 4_000),
-            "'" * (2 * chance.randrange(50, 4_000) + 1),
-            "`" * chance.randrange(50, 9_000),
+            "(" * chance.randrange(100, 3_000) + word,
+            "$(" * chance.randrange(100, 1_500) + word,
+            "{" * chance.randrange(100, 3_000),
+            f"cat <<{word}\n" * chance.randrange(2, 100),
+            "if " * chance.randrange(50, 1_000),
+            "${" * chance.randrange(50, 1_000),
+            "'" * (2 * chance.randrange(50, 1_000) + 1),
+            "`" * chance.randrange(50, 2_000),
         ]
     )
 

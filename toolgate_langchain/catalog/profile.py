@@ -222,7 +222,7 @@ def tool_profile(
         input_schema=input_schema,
         data_class=data_class,
         egress=egress,
-        endpoints=tuple(endpoints),
+        endpoints=tuple(endpoints) if isinstance(endpoints, list) else endpoints,
         zone=zone,
         results_trusted=results_trusted,
         trusted_fields=frozenset(trusted_fields) if isinstance(trusted_fields, set) else trusted_fields,
