@@ -6,7 +6,9 @@ import pytest
 
 from tests.durable.workers import FORMS, LEASE, Worksite, before_first, elsewhere, forks, saved
 from tests.support import Chat, call, says
+from toolgate_langchain import ApprovalAnswer
 from toolgate_langchain.errors import AlreadyAnsweredError
+from toolgate_langchain.hosts._langgraph_pauses import checkpoint_saved
 
 IN_EVERY_FORM = pytest.mark.parametrize("form", FORMS)
 
@@ -77,17 +79,53 @@ def test_while_the_call_runs_another_worker_that_resumes_the_run_leaves_it_as_it
     other = site.worker(says(text="unused"), form=form)
 
     def meanwhile() -> None:
-        before = saved(other)
+        # LangGraph saves the step before in the background; only then is there something to find.
+        assert checkpoint_saved()
         told.extend(elsewhere(lambda: other.invoke(None)) for _ in range(2))
-        told.append(saved(other) == before)
 
     first = site.worker(form=form, ledger=site.ledger(before_first("end", meanwhile)))
-    first.say()
-    first.answer()
-    assert [type(one).__name__ for one in told[:2]] == ["LeavesNothing"] * 2
+    undisturbed = site.worker(form=form, thread="undisturbed")
+    for talk in (first, undisturbed):
+        talk.say()
+        talk.answer()
+    assert [type(one).__name__ for one in told] == ["LeavesNothing"] * 2
     assert "may still be at it" in str(told[0])
-    assert told[2] is True
-    assert (site.ran.names, first.result("s"), forks(first)) == (["send"], "ran send", 0)
+    assert (site.ran.names, first.result("s"), forks(first)) == (["send", "send"], "ran send", 0)
+    assert len(saved(first)) == len(saved(undisturbed))
+
+
+@IN_EVERY_FORM
+def test_an_answer_that_a_dead_worker_left_on_record_is_not_asked_for_again(site: Worksite, form: str) -> None:
+    """It died before its own run had the answer: nothing of it is in any checkpoint."""
+    first = site.worker(says(call("send", "a", n=1), call("send", "b", n=2)), form=form)
+    first.say()
+    key = first.request.request_id
+    site.ledger().answer(key, ApprovalAnswer(type="approve", request_id=key), thread_id=first.thread)
+    second = site.worker(says(text="unused"), form=form)
+    second.model.script.clear()
+    second.invoke(None)
+    assert (second.request.tool_call_id, second.request.error) == ("b", "")
+    second.answer()
+    assert sorted(site.ran.runs, key=str) == [("send", {"n": 1}), ("send", {"n": 2})]
+    assert (second.requests, forks(second)) == ([], 0)
+
+
+@IN_EVERY_FORM
+def test_of_two_workers_that_go_on_with_what_is_on_record_one_does(small_site: Worksite, form: str) -> None:
+    told: list[Any] = []
+    other = small_site.worker(form=form)
+    other.say()
+    key = other.request.request_id
+    small_site.ledger().answer(key, ApprovalAnswer(type="approve", request_id=key), thread_id=other.thread)
+
+    def meanwhile() -> None:
+        told.append(elsewhere(lambda: other.invoke(None)))
+
+    ledger = small_site.ledger(before_first("grant", meanwhile))
+    first = small_site.worker(says(text="unused"), form=form, ledger=ledger)
+    first.invoke(None)
+    assert isinstance(told[0], AlreadyAnsweredError)
+    assert (small_site.ran.names, forks(first)) == (["send"], 0)
 
 
 @IN_EVERY_FORM

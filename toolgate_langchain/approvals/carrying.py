@@ -17,14 +17,31 @@ class Carrying(Protocol):
     is new in it is claimed.
     """
 
-    def take(self, request_id: str) -> Steps[None]:
+    def coming(self, request_id: str) -> bool:
+        """Whether the next answer that is given may be one to this request."""
+        ...
+
+    def take(self, request_id: str, *, on_record: bool = False) -> Steps[None]:
         """Claim the answer that was just given to a request, before anything is done with it.
 
         Args:
             request_id: The request.
+            on_record: Whether nobody gave it just now: a worker that died left it on record. It is claimed where the
+                turn is settled, if no answer that is new was claimed until then.
 
         Raises:
             AlreadyAnsweredError: If another worker has it, or the run went on meanwhile. Nothing may be saved then.
+        """
+        ...
+
+    def settle(self, turn_id: str) -> Steps[None]:
+        """Claim the right to settle a turn, where nothing was claimed in this pass.
+
+        Args:
+            turn_id: The turn.
+
+        Raises:
+            AlreadyAnsweredError: As for `take`.
         """
         ...
 
@@ -40,8 +57,17 @@ class Carrying(Protocol):
 class AtOnce:
     """Carrying where nobody else can, as where the claim was made before the questions were gone through."""
 
-    def take(self, request_id: str) -> Steps[None]:
+    def coming(self, request_id: str) -> bool:
+        """See `Carrying.coming`."""
+        return True
+
+    def take(self, request_id: str, *, on_record: bool = False) -> Steps[None]:
         """See `Carrying.take`."""
+        return
+        yield
+
+    def settle(self, turn_id: str) -> Steps[None]:
+        """See `Carrying.settle`."""
         return
         yield
 

@@ -104,6 +104,8 @@ class ApprovalQueue:
             for position, call in enumerate(waiting, start=1):
                 if not self._cleared(call):
                     yield from self._ask_one(call, position, len(waiting), ask)
+            if waiting:
+                yield from self._carrying.settle(self._turn.turn_id)
             for call in waiting:
                 yield from self._conclude(call)
         except self._pauses:
@@ -152,6 +154,10 @@ class ApprovalQueue:
             if over:
                 _refuse(call, Code.EXPIRED, "its time was over before anybody had answered it")
                 return
+        if (held := (yield from self._left_on_record(call))) is not None:
+            yield from self._take(call, held, request, on_record=True)
+            self._answers[call.request_id] = held
+            return
         bad, error = 0, ""
         while True:
             raw = yield from self._show(replace(request, error=error), ask)
@@ -183,6 +189,19 @@ class ApprovalQueue:
                 continue
             self._answers[call.request_id] = answer
             return
+
+    def _left_on_record(self, call: CallRecord) -> Steps[ApprovalAnswer | None]:
+        """The answer of a worker that died when it had recorded it and its run did not have it yet.
+
+        Nobody is asked for it again. What was left in the ledger on purpose waits there until it is carried.
+        """
+        if self._carrying.coming(call.request_id):
+            return None
+        ledger, key = self._judge.ledger, call.request_id
+        held: ApprovalAnswer | None = yield lambda: ledger.answer_to(key)
+        if held is None or (yield lambda: ledger.left_answer(key)) is not None:
+            return None
+        return replace(held, request_id=key)
 
     def _show(self, request: ApprovalRequest, ask: Callable[[dict[str, Any]], Any]) -> Steps[Any]:
         """Show a request. Where the run suspends for it, the ledger has it before anybody can see it.
@@ -242,7 +261,9 @@ class ApprovalQueue:
 
     # --- taking an answer in ------------------------------------------------------------------
 
-    def _take(self, call: CallRecord, answer: ApprovalAnswer, request: ApprovalRequest) -> Steps[None]:
+    def _take(
+        self, call: CallRecord, answer: ApprovalAnswer, request: ApprovalRequest, *, on_record: bool = False
+    ) -> Steps[None]:
         """Apply an answer to its call.
 
         Raises:
@@ -254,7 +275,7 @@ class ApprovalQueue:
         self._check_memory(answer, request, call)
         if answer.type != "reject":
             yield from self._check_first(call, answer)
-        yield from self._carrying.take(call.request_id)
+        yield from self._carrying.take(call.request_id, on_record=on_record)
         taken_back = False
         if answer.type == "reject":
             yield from self._reject(call, answer)

@@ -41,6 +41,8 @@ class Pause:
     """How many of its questions had been answered, and the answers saved, before the run was resumed."""
     replays: bool
     """Whether somebody goes back to an older checkpoint on purpose, which makes a history of its own."""
+    coming: Callable[[int], Any]
+    """The answer that the question of a number, counted from 0, will get; `None` where there is none yet."""
     newest: Callable[[], str | Awaitable[str | None] | None]
     """Looks up the newest checkpoint that there is of the graph by now."""
 
@@ -63,8 +65,14 @@ def pause() -> Pause | None:
         checkpoint=loop.checkpoint["id"],
         answers=len(scratchpad.resume) - _named(configurable, loop),
         replays=loop.is_replaying,
+        coming=lambda number: _coming(scratchpad, number),
         newest=anewest if isinstance(loop, AsyncPregelLoop) else lambda: _id_of(loop.checkpointer.get_tuple(where)),
     )
+
+
+def _coming(scratchpad: Any, number: int) -> Any:
+    answers = scratchpad.resume
+    return answers[number] if number < len(answers) else scratchpad.get_null_resume(False)
 
 
 def _named(configurable: Mapping[str, Any], loop: Any) -> int:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from toolgate_langchain.approvals.answer import read_answer
+from toolgate_langchain.errors import InvalidAnswerError
 from toolgate_langchain.hosts._langgraph_pauses import LeavesNothing, pause
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class Carrier:
         self._ledger, self._pause = ledger, pause()
         self._delivered = 0
         self._claimed: dict[str, str] = {}
+        self._last = ""
+        """The last request whose answer was on record."""
 
     def asking(self, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """What asks, counting the answers: those that were saved before are no news."""
@@ -44,25 +48,45 @@ class Carrier:
 
         return counted
 
-    def take(self, request_id: str) -> Steps[None]:
+    def coming(self, request_id: str) -> bool:
+        """See `Carrying.coming`."""
+        if self._pause is None or self._pause.replays:
+            # Whoever goes back on purpose is asked as then.
+            return True
+        raw = self._pause.coming(self._delivered)
+        try:
+            return raw is not None and read_answer(raw).request_id in (None, request_id)
+        except InvalidAnswerError:
+            return True
+
+    def take(self, request_id: str, *, on_record: bool = False) -> Steps[None]:
         """See `Carrying.take`."""
+        if on_record:
+            self._last = request_id
+        elif self._pause is not None and self._delivered > self._pause.answers:
+            yield from self._claim(request_id)
+
+    def settle(self, turn_id: str) -> Steps[None]:
+        """See `Carrying.settle`."""
+        if not self._claimed:
+            yield from self._claim(self._last or turn_id)
+
+    def _claim(self, about: str) -> Steps[None]:
         paused = self._pause
-        if paused is None or paused.replays or self._delivered <= paused.answers or request_id in self._claimed:
+        if paused is None or paused.replays or about in self._claimed:
             return
         # For this very pause: a fork of it is asked, and answered, on its own.
-        key = f"{request_id}:{paused.task}"
+        key = f"{about}:{paused.task}"
         if (yield lambda: self._ledger.claim(key)) is not True:
             raise LeavesNothing(
-                f"request {request_id} was already answered: another worker carries its answer into the run; nothing "
+                f"request {about} was already answered: another worker carries its answer into the run; nothing "
                 "was saved here. If that worker died, resume the run when its lease is over"
             )
-        self._claimed[request_id] = key
+        self._claimed[about] = key
         newest: str | None = yield paused.newest
         # Ids of checkpoints are in the order of their making.
         if newest is not None and newest > paused.checkpoint:
-            raise LeavesNothing(
-                f"request {request_id} was already answered, and its run went on; nothing was saved here"
-            )
+            raise LeavesNothing(f"request {about} was already answered and its run went on; nothing was saved here")
 
     def give_back(self, request_id: str) -> Steps[None]:
         """See `Carrying.give_back`."""
