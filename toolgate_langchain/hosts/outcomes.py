@@ -119,6 +119,7 @@ def _asked(gate: ToolGate, request: ApprovalRequest, run: Run, question: Questio
             given = _read(gate, raw, request)
         except InvalidAnswerError as problem:
             bad += 1
+            yield from _send_back(gate, raw, request)
             error = f"That answer cannot be used: {problem}. {MAX_BAD_ANSWERS - bad} more, then it stays unknown."
             continue
         if given.request_id != key:
@@ -127,18 +128,32 @@ def _asked(gate: ToolGate, request: ApprovalRequest, run: Run, question: Questio
         approvers = gate.judge.approvers
         if approvers is not None and (told := (yield from why_not(approvers, request, given.by))):
             yield partial(ledger.send_back, key, given)
-            error = f"{told[:1].upper()}{told[1:]}. It still waits."
+            error = f"{told}. It still waits."
             continue
         yield from question.carrying.take(key)
         yield partial(ledger.answer, key, given, thread_id=run.thread_id, at=gate.judge.clock())
         held: ApprovalAnswer | None = yield partial(ledger.answer_to, key)
-        return given if held is None else held
+        return _known(given if held is None else held)
     yield partial(ledger.withdraw, [key])
     return None
 
 
+def _send_back(gate: ToolGate, raw: Any, request: ApprovalRequest) -> Steps[None]:
+    """Where an unusable answer was left in the ledger, the request waits there again."""
+    try:
+        given = read_answer(raw, request)
+    except InvalidAnswerError:
+        return
+    yield partial(gate.ledger.send_back, request.request_id, given)
+
+
+def _known(answer: ApprovalAnswer) -> ApprovalAnswer:
+    """An answer in the words for outcomes: what a screen that has LangChain's alone wrote is what is known of it."""
+    return replace(answer, type="done") if answer.type == "respond" else answer
+
+
 def _read(gate: ToolGate, raw: Any, request: ApprovalRequest) -> ApprovalAnswer:
-    """The answer, in the words for outcomes.
+    """The answer, as it was given.
 
     Raises:
         InvalidAnswerError: If it is none for this question: above all, an approval does not run a call again.
@@ -148,10 +163,7 @@ def _read(gate: ToolGate, raw: Any, request: ApprovalRequest) -> ApprovalAnswer:
         if gate.answers == "strict":
             raise InvalidAnswerError('the answer names no request: add "request_id"')
         given = replace(given, request_id=request.request_id)
-    if given.type == "respond":
-        # A screen that knows LangChain's words alone: what is written there is what is known of it.
-        given = replace(given, type="done")
-    if given.type not in OUTCOME_ANSWERS:
+    if given.type not in (*OUTCOME_ANSWERS, "respond"):
         raise InvalidAnswerError(f'"{given.type}" is not possible here; possible: {", ".join(OUTCOME_ANSWERS)}')
     if given.remember is not None:
         raise InvalidAnswerError("nothing can be remembered of an outcome")
