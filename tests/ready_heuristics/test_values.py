@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ready_heuristics.asking import says_yes
-from toolgate_langchain.approvals.ready_heuristics import ArgumentEquals, ArgumentInRange, HostIn, PathInside
+from toolgate_langchain.approvals.heuristics import heuristic_name
+from toolgate_langchain.approvals.ready_heuristics import (
+    ArgumentEquals,
+    ArgumentInRange,
+    GivenByPerson,
+    HostIn,
+    PathInside,
+)
 from toolgate_langchain.approvals.ready_heuristics.base import ArgumentHeuristic
 from toolgate_langchain.errors import ConfigurationError
 
@@ -158,6 +165,11 @@ def test_another_tool_a_missing_argument_and_one_that_nobody_looked_at_are_left_
 def test_a_value_of_another_kind_is_a_no_and_no_error(root: Path, value: Any) -> None:
     for heuristic, _ in every(root)[:3]:
         assert not says_yes(heuristic, x=value)
+
+
+def test_a_decision_names_the_heuristic_with_its_tool_and_its_argument(root: Path) -> None:
+    assert [heuristic_name(one) for one, _ in every(root)[:2]] == ["PathInside(act.x)", "HostIn(act.x)"]
+    assert heuristic_name(GivenByPerson("act", ["x"])) == "GivenByPerson(act)"
 
 
 def test_names_and_lists_are_checked_when_a_heuristic_is_made(root: Path) -> None:

@@ -164,6 +164,16 @@ def test_only_the_toolkits_own_tools_and_an_existing_root_are_taken(resources: F
             FileResources(wrong, POLICY)
 
 
+@pytest.mark.parametrize(
+    "name", ["docs/inside", "docs/up", "docs/out", "../outside.txt", "docs/../private", "/etc", "private/"]
+)
+def test_a_policy_restricts_what_a_path_leads_to_and_no_link(root: Path, name: str) -> None:
+    for policy in (ResourcePolicy(denied=[name]), ResourcePolicy(admin_only=[name])):
+        with pytest.raises(ConfigurationError, match="names nothing below the root by itself"):
+            FileResources(root, policy)
+    FileResources(root, ResourcePolicy(denied=["private", "not/there/yet"]))
+
+
 @pytest.fixture
 def talk(file_tools: list[BaseTool], resources: FileResources) -> Callable[..., Chat]:
     def make(name: str, **arguments: Any) -> Chat:

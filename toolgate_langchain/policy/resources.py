@@ -63,6 +63,9 @@ class ResourcePolicy:
         ConfigurationError: If names are not a list of texts, or one is empty.
     """
 
+    restricted: tuple[str, ...]
+    """The names of the denylist and those that are admin-only, as they were given."""
+
     def __init__(
         self,
         *,
@@ -73,8 +76,9 @@ class ResourcePolicy:
         separator: str | None = None,
     ) -> None:
         self._separator = separator
-        self._denied = frozenset(map(_folded, _names("denied", denied)))
-        self._admin_only = frozenset(map(_folded, _names("admin_only", admin_only)))
+        never, rarely = _names("denied", denied), _names("admin_only", admin_only)
+        self.restricted = (*never, *rarely)
+        self._denied, self._admin_only = frozenset(map(_folded, never)), frozenset(map(_folded, rarely))
         self._known = known if known is None or callable(known) else frozenset(_names("known", known))
         self._rights = (
             {caller: frozenset(_names(f"rights[{caller!r}]", names)) for caller, names in rights.items()}

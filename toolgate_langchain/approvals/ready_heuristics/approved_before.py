@@ -52,6 +52,7 @@ class ApprovedBefore:
             raise ConfigurationError(f"{type(ledger).__name__} keeps no record; use SqlLedger")
         if type(minutes) not in (int, float) or not 0 < minutes < float("inf"):
             raise ConfigurationError(f"minutes is {minutes!r}; it must be above 0")
+        self.__name__ = f"{type(self).__name__}({tool})"
         self._tool, self._time, self._ledger, self._clock = tool, timedelta(minutes=minutes), ledger, clock
 
     def __call__(self, call: ToolCall, context: HeuristicContext) -> bool | Awaitable[bool]:

@@ -42,6 +42,8 @@ class ArgumentHeuristic:
         for name in (tool, argument, *self.others):
             if not isinstance(name, str) or not name:
                 raise ConfigurationError(f"{name!r} is not the name of a tool or an argument")
+        # What decisions and records say; a saved yes counts only while the gate has a heuristic of that name.
+        self.__name__ = f"{type(self).__name__}({tool}.{argument})"
 
     def __call__(self, call: ToolCall, context: HeuristicContext) -> bool:
         """Whether the call is approved."""

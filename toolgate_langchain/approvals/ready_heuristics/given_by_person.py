@@ -53,6 +53,7 @@ class GivenByPerson:
         self._tool, self._arguments, self._others = tool, frozenset(arguments), frozenset(others)
         if not self._arguments:
             raise ConfigurationError("name the decisive arguments; a call without any was given by nobody")
+        self.__name__ = f"{type(self).__name__}({tool})"
 
     def __call__(self, call: ToolCall, context: HeuristicContext) -> bool:
         """Whether the person said every decisive value."""

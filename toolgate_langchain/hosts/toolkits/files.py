@@ -64,7 +64,7 @@ class FileResources:
             in it.
 
     Raises:
-        ConfigurationError: If the root is not there.
+        ConfigurationError: If the root is not there, or the policy denies a link and not what it leads to.
     """
 
     __name__ = "file resources"
@@ -76,6 +76,14 @@ class FileResources:
             raise ConfigurationError(f"the root {str(root)!r} is not there: {error}") from error
         if not self._root.is_dir():
             raise ConfigurationError(f"the root {str(root)!r} is not a folder")
+        for name in policy.restricted:
+            found = path_inside(self._root, name)
+            if found is None or relative_name(self._root, found) != name:
+                # What is checked is what a path leads to, and that is not called by this name.
+                raise ConfigurationError(
+                    f"the policy restricts {name!r}, which names nothing below the root by itself: write the name of "
+                    "what it leads to, from the root on, without links"
+                )
         self._policy = policy
 
     def tools(self, tools: Sequence[BaseTool]) -> list[BaseTool]:
