@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from langchain.agents.middleware.human_in_the_loop import HITLRequest
-from langchain_anthropic.chat_models import _format_messages
 from langchain_core.messages import AIMessage
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, TypeAdapter, field_validator
@@ -269,6 +268,8 @@ def test_ids_that_repeat_are_fresh_in_the_blocks_of_the_message_too(ran: Recorde
     assert isinstance(saved, AIMessage)
     ids = [one["id"] for one in saved.tool_calls]
     assert [block["id"] for block in saved.content if isinstance(block, dict) and block["type"] == "tool_use"] == ids
+    from langchain_anthropic.chat_models import _format_messages  # it takes long to load, for this test alone
+
     _, formatted = _format_messages(talk.messages, model=None)
     results = [block for one in formatted for block in one["content"] if isinstance(block, dict)]
     assert [block["tool_use_id"] for block in results if block["type"] == "tool_result"] == ids

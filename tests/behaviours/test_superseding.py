@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_anthropic.chat_models import _format_messages
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_openai.chat_models.base import _convert_message_to_dict
@@ -58,6 +57,8 @@ def check_providers_accept(messages: list[BaseMessage]) -> None:
         assert sorted(results) == sorted(wanted)
         position += len(wanted)
         assert position == len(sent) or sent[position]["role"] != "tool"
+    from langchain_anthropic.chat_models import _format_messages  # it takes long to load, for this test alone
+
     _, formatted = _format_messages(messages, model=None)
     waiting: list[str] = []
     for one in formatted:
