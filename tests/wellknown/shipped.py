@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -163,13 +164,18 @@ def code_of_tools(package: str) -> set[str]:
     top = Path(str(import_module(package).__file__)).parent
     found: set[str] = set()
     for file in top.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        if not _OF_TOOLS.search(text):
+            continue  # most files of a large package, each of which would take a while to parse
         parts = file.relative_to(top).with_suffix("").parts
         module = ".".join([package, *(part for part in parts if part != "__init__")])
-        found |= {f"{module}:{name}" for name in _tools_in(ast.parse(file.read_text(encoding="utf-8")), [])}
+        found |= {f"{module}:{name}" for name in _tools_in(ast.parse(text), [])}
     return found
 
 
 _TOOL_CLASSES = frozenset({"BaseTool", "StructuredTool", "Tool"})
+_OF_TOOLS = re.compile("tool|Tool|from_function")
+"""What stands in every source that makes one."""
 
 Scope = tuple[str, bool, frozenset[str]]
 """A name, whether it is a function (and not a class), and the functions defined right there."""
