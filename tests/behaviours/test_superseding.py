@@ -57,7 +57,7 @@ def check_providers_accept(messages: list[BaseMessage]) -> None:
         assert sorted(results) == sorted(wanted)
         position += len(wanted)
         assert position == len(sent) or sent[position]["role"] != "tool"
-    from langchain_anthropic.chat_models import _format_messages  # it takes long to load, for this test alone
+    from langchain_anthropic.chat_models import _format_messages  # it takes long to load, for this alone
 
     _, formatted = _format_messages(messages, model=None)
     waiting: list[str] = []
