@@ -79,9 +79,25 @@ class TestSubagents:
         """The parent's model wrote it, and may have read it anywhere."""
         gate = a_gate()
         helper = as_tool(inner(gate, makes(call("send", "s", to=EVE)), [ran.tool("send", SEND)]), profile=OWN)
-        talk = chat([says(call("helper", task=f"Mail {EVE}"))], [helper], gate=gate, asynchronous=asynchronous)
+        script = [says(call("read")), says(call("helper", task=f"Mail {EVE}"))]
+        talk = chat(script, [helper, ran.tool("read", READ)], gate=gate, asynchronous=asynchronous)
         talk.say("Do it")
-        assert ran.names == [] and asked(talk) == ["send"]
+        assert ran.names == ["read"] and asked(talk) == ["send"]
+
+    def test_nor_is_it_untrusted_or_secret_where_its_parent_read_nothing_of_the_kind(
+        self, ran: Recorder, asynchronous: bool
+    ) -> None:
+        gate = a_gate()
+        public: dict[str, Any] = {"egress": "none", "results_trusted": True, "data_class": DataClass.PUBLIC}
+        send = ran.tool("send", ToolProfile(tier=Tier.ROUTINE, decisive=frozenset({"to"}), **public))
+        helper = as_tool(
+            inner(gate, makes(call("send", "s", to=EVE)), [send]),
+            profile=ToolProfile(tier=Tier.READ_ONLY, **public),
+        )
+        talk = chat([says(call("helper", task="Mail her"))], [helper], gate=gate, asynchronous=asynchronous,
+                    zone=TrustZone.EXTERNAL_ANYWHERE)  # fmt: skip
+        talk.say("Do it")
+        assert not talk.requests and ran.names == ["send"]
 
     def test_the_persons_own_words_hold_inside(self, ran: Recorder, asynchronous: bool) -> None:
         gate = a_gate()
@@ -182,8 +198,10 @@ class TestMessages:
             talk.say("Look")
             assert asked(talk) == expected
 
-    def test_an_answer_that_could_not_be_read_is_the_gates_own_and_taints_nothing(self, ran: Recorder) -> None:
-        talk = chat([says(call("nothing")), SENDS], [ran.tool("send", SEND)], gate=a_gate())
+    def test_what_the_gate_itself_says_of_a_call_taints_nothing(self, ran: Recorder) -> None:
+        broken = {"name": "send", "args": "{to:", "id": "i", "error": None, "type": "invalid_tool_call"}
+        script = [says(call("nothing")), AIMessage("", invalid_tool_calls=[broken]), SENDS]
+        talk = chat(script, [ran.tool("send", SEND)], gate=a_gate())
         talk.say("Do it")
         assert ran.names == ["send"]
 
@@ -276,6 +294,18 @@ class TestZones:
         talk.say("Read it")
         assert ran.names == ["read"] and "ran read" not in talk.result("r")
         assert all("ran read" not in str(one.content) for seen in talk.model.seen for one in seen)
+
+    def test_one_that_observes_only_says_what_it_would_have_kept_back(
+        self, ran: Recorder, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        business = ToolProfile(tier=Tier.READ_ONLY, egress="none", data_class=DataClass.BUSINESS)
+        policy = FlowPolicy(observe=True, label=lambda *_: ResultLabel(data_class=DataClass.SECRET))
+        talk = chat([says(call("read", "r")), AIMessage("Read.")], [ran.tool("read", business)],
+                    gate=a_gate(policy=policy), zone=TrustZone.EXTERNAL_ANYWHERE)  # fmt: skip
+        talk.say("Read it")
+        assert talk.result("r") == "ran read" and "above zone external_anywhere" in caplog.text
+        talk.say("And again")
+        assert "observed: the flow policy would not start the run" in caplog.text
 
     def test_what_was_read_is_not_handed_to_a_tool_outside(self, ran: Recorder) -> None:
         outside = ToolProfile(tier=Tier.ROUTINE, egress="open", zone=TrustZone.EXTERNAL_ANYWHERE)

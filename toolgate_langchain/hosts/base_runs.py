@@ -172,7 +172,7 @@ class Runs:
     def input_of(self, state: Mapping[str, Any]) -> Sequence[BaseMessage]:
         """The messages of the input to the root graph, where a run starts; none inside of another run."""
         inside = current_run.get() is not None
-        return () if inside else input_of_run(state["messages"], first=not state.get(RUN))
+        return () if inside else input_of_run(state["messages"])
 
     def _carried_rules(self, state: Mapping[str, Any], run: Run) -> Steps[tuple[StandingRule, ...] | None]:
         """The rules to write when a run starts; `None` where nothing changes.

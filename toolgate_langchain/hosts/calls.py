@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, Too
 from toolgate_langchain.canonical import check_plain
 from toolgate_langchain.catalog.arguments import unchecked_arguments
 from toolgate_langchain.errors import InvalidArgumentsError, NotPlainJsonError
+from toolgate_langchain.policy.decision import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -195,5 +196,6 @@ def with_refused_invalid_calls(message: AIMessage) -> list[BaseMessage]:
             error if error.startswith(_NOT_VALID) else "Its arguments could not be read; write them as one JSON object."
         )
         text = f"The call of {name!r} was not executed. {why}"
-        results.append(ToolMessage(text, name=name, tool_call_id=call_id, status="error"))
+        mark = {"toolgate": {"code": Code.INVALID_ARGUMENTS}}
+        results.append(ToolMessage(text, name=name, tool_call_id=call_id, status="error", artifact=mark))
     return [message.model_copy(update={"invalid_tool_calls": calls}), *results]

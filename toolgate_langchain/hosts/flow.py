@@ -25,6 +25,7 @@ from toolgate_langchain.hosts.reading import (
     words_in_place,
 )
 from toolgate_langchain.hosts.refusal import withheld
+from toolgate_langchain.policy.flow import FlowPolicy
 from toolgate_langchain.policy.history import (
     CLASS_MARK,
     UNLABELLED,
@@ -52,6 +53,7 @@ logger = logging.getLogger("toolgate_langchain")
 
 _WORDS: Final = "words:"
 _RESULT: Final = "result:"
+_TASK: Final = "task:"
 _CLASS, _UNTRUSTED = CLASS_MARK, UNTRUSTED_MARK
 
 
@@ -75,6 +77,8 @@ class Flow:
         self.on = gate.rulebook.needs_history or any(
             getattr(heuristic, "needs_history", False) is True for heuristic in gate.judge.heuristics
         )
+        policies = [one for one in gate.rulebook.argument_policies if isinstance(one, FlowPolicy)]
+        self._policies, self._holds = policies, any(not policy.observe for policy in policies)
 
     # --- a run starts -------------------------------------------------------------------------
 
@@ -92,22 +96,26 @@ class Flow:
         """
         conversation = conversation_of(run)
         known: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
-        said = [one for one in given if isinstance(one, HumanMessage)]
-        new = {f"{_WORDS}{message_digest(one)}": str(one.text)[:MAX_READ] for one in said}
-        if any(not isinstance(one, HumanMessage | SystemMessage) for one in given):
+        new = {f"{_WORDS}{message_digest(one)}": str(one.text)[:MAX_READ] for one in given}
+        if run.start:
+            # The task of an agent inside: what the model of the one around it wrote, which has read what is noted.
+            tasks = [one for one in messages if isinstance(one, HumanMessage)]
+            new |= {f"{_TASK}{message_digest(one)}": "" for one in tasks}
+        elif not known and any(isinstance(one, AIMessage) for one in messages):
             new[_UNTRUSTED] = "history from elsewhere"
         history = _history(messages, {**known, **new})
-        if history.untrusted:
-            new.setdefault(_UNTRUSTED, "what was there before the run")
-        if fresh := {key: value for key, value in new.items() if key not in known}:
-            yield lambda: self._gate.ledger.note_read(conversation, fresh)
+        yield from self._note(conversation, known, {**new, **_marks(history)})
         zone, seen = run.context.zone, history.data_class
-        if zone is not None and seen is not None and seen > zone.ceiling:
-            raise DataAboveZoneError(
-                f"data of class {seen.value} was read in this conversation, above {zone.ceiling.value}, the ceiling "
-                f"of zone {zone.value} in which a model of this run is; start a new conversation, or use a model in a "
-                "zone that may have it"
-            )
+        if zone is None or seen is None or seen <= zone.ceiling:
+            return
+        why = (
+            f"data of class {seen.value} was read in this conversation, above {zone.ceiling.value}, the ceiling of "
+            f"zone {zone.value} in which a model of this run is"
+        )
+        if self._holds:
+            raise DataAboveZoneError(f"{why}; start a new conversation, or use a model in a zone that may have it")
+        if self._policies:
+            logger.warning("observed: the flow policy would not start the run: %s", why)
 
     # --- a turn is judged ---------------------------------------------------------------------
 
@@ -122,11 +130,14 @@ class Flow:
         conversation = conversation_of(run)
         notes: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
         history = _history([*messages, message], notes)
-        if history.untrusted and _UNTRUSTED not in notes:
-            # What a provider's tool brought, or another middleware put there; it stays read when it is gone.
-            source = {_UNTRUSTED: history.others[0][0] if history.others else "a result without a label"}
-            yield lambda: self._gate.ledger.note_read(conversation, source)
+        # What a provider's tool brought, or another middleware put there; it stays read when it is gone.
+        yield from self._note(conversation, notes, _marks(history))
         return history
+
+    def _note(self, conversation: str, known: Mapping[str, str], notes: Mapping[str, str]) -> Steps[None]:
+        """Note what is not noted yet."""
+        if fresh := {key: value for key, value in notes.items() if key not in known}:
+            yield lambda: self._gate.ledger.note_read(conversation, fresh)
 
     def again(self, attempt: Attempt) -> Steps[History]:
         """What had been read when a call was judged, for its last check.
@@ -137,7 +148,7 @@ class Flow:
         notes: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
         turn = attempt.turn
         if turn is not None and turn.read is not None:
-            kept = (_RESULT, _WORDS)
+            kept = (_RESULT, _WORDS, _TASK)
             notes = {**{key: value for key, value in notes.items() if key.startswith(kept)}, **turn.read}
         place = _place(attempt.state["messages"])
         return _history(attempt.state["messages"][: place + 1], notes)
@@ -171,26 +182,23 @@ class Flow:
             # Also what an agent inside of the call read, whose words the result may hold.
             read: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
             seen = max([_class_of(worst), *_classes_in(read)])
-            if seen > zone.ceiling:
+            if seen > zone.ceiling and self._policies:
                 logger.warning(
                     "the result of %r is withheld: it is %s, above zone %s",
                     attempt.call["name"],
                     seen.value,
                     zone.value,
                 )
-                return withheld(attempt.call)
+                if self._holds:
+                    return withheld(attempt.call)
         notes[f"{_CLASS}{_class_of(worst).value}"] = ""
         yield lambda: self._gate.ledger.note_read(conversation, notes)
         return result
 
     def _label_of(self, entry: CatalogEntry | None, message: ToolMessage) -> ResultLabel:
         declared = UNLABELLED if entry is None else label_of(entry.profile)
-        for policy in self._gate.rulebook.argument_policies:
-            labels = getattr(policy, "label_result", None)
-            if labels is not None:
-                structure = structure_of(message)
-                label: ResultLabel = labels(message.name or "", str(message.text), structure, declared)
-                return label
+        for policy in self._policies:
+            declared = policy.label_result(message.name or "", str(message.text), structure_of(message), declared)
         return declared
 
     def note_response(self, run: Run, message: ToolMessage) -> Steps[None]:
@@ -208,6 +216,7 @@ def _history(messages: Sequence[BaseMessage], notes: Mapping[str, str]) -> Histo
     words = [text for key, text in notes.items() if key.startswith(_WORDS)]
     results: list[ReadResult] = []
     others: list[tuple[str, str]] = []
+    classes = _classes_in(notes)
     calls: dict[str, Mapping[str, Any]] = {}
     for message in messages:
         if isinstance(message, AIMessage):
@@ -229,14 +238,22 @@ def _history(messages: Sequence[BaseMessage], notes: Mapping[str, str]) -> Histo
                 results.append(ReadResult(tool, str(message.text), structure_of(message), arguments, label))
             elif not from_the_gate(message):
                 others.append((f"a result of {message.name or 'a tool'} without a label", str(message.text)))
-        elif isinstance(message, SystemMessage) or f"{_WORDS}{message_digest(message)}" in notes:
-            continue
-        else:
+                classes.append(DataClass.SECRET)
+        elif not isinstance(message, SystemMessage) and not any(
+            f"{kind}{message_digest(message)}" in notes for kind in (_WORDS, _TASK)
+        ):
             others.append(("a message that is not the person's input", str(message.text)))
-    classes = _classes_in(notes)
-    classes += [_class_of(one.label) for one in results] + [DataClass.SECRET for _ in others]
+    classes += [_class_of(one.label) for one in results]
     untrusted = _UNTRUSTED in notes or bool(others) or any(not one.label.trusted for one in results)
     return History(tuple(words), tuple(results), tuple(others), untrusted, max(classes, default=None))
+
+
+def _marks(history: History) -> dict[str, str]:
+    """The notes on how bad a history is, with where that comes from."""
+    marks = history.marks()
+    if _UNTRUSTED in marks and history.others:
+        marks[_UNTRUSTED] = history.others[0][0]
+    return marks
 
 
 def _place(messages: Sequence[BaseMessage]) -> int:

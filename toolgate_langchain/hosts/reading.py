@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from toolgate_langchain.canonical import check_plain, digest
 from toolgate_langchain.errors import NotPlainJsonError
@@ -82,19 +82,18 @@ def server_side(message: AIMessage) -> str:
     return "" if not found else json.dumps(found, ensure_ascii=False, default=str)
 
 
-def input_of_run(messages: Sequence[BaseMessage], *, first: bool) -> list[BaseMessage]:
-    """The messages that a run was started with, where it starts.
+def input_of_run(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
+    """The person's own words among the messages that a run was started with, where it starts.
+
+    They stand behind all that a model or a tool said. What stands in front of it is history, wherever it came from.
 
     Args:
         messages: The messages in the state.
-        first: Whether the thread had no run before, so that everything in it is the input. Otherwise it is what
-            stands behind all that a model or a tool said, and nothing where that is not the user's.
     """
-    if first:
-        return list(messages)
-    behind: list[BaseMessage] = []
+    words: list[HumanMessage] = []
     for message in reversed(messages):
-        if not isinstance(message, HumanMessage):
+        if isinstance(message, HumanMessage):
+            words.append(message)
+        elif not isinstance(message, SystemMessage):
             break
-        behind.append(message)
-    return behind[::-1]
+    return words[::-1]
