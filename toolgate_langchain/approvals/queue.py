@@ -350,7 +350,7 @@ class ApprovalQueue:
             yield lambda: self._judge.ledger.note_replaced(self._run.id, original)
         else:
             call.reason = "a person filled in its input"
-        call.arguments = changed
+        call.arguments, call.preview = changed, None  # what was shown is not what runs
         if entry is not None:
             # An edit is a new call: judged from the start. A deny wins; no second question.
             edited = ProposedCall.of(call.name, changed, entry, self._judge.rulebook.resolving)
