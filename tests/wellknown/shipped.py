@@ -82,7 +82,11 @@ def deep_agent(root: Path, model: ScriptedModel, **more: Any) -> Any:
     remote: Any = {"name": "remote", "description": "far away", "graph_id": "g", "url": "http://127.0.0.1:9"}
     compact: Any = create_summarization_tool_middleware(model, backend)
     return create_deep_agent(
-        model, backend=backend, subagents=[remote], middleware=[compact, *more.pop("middleware", ())], **more
+        model,
+        backend=backend,
+        subagents=[remote, *more.pop("subagents", ())],
+        middleware=[compact, *more.pop("middleware", ())],
+        **more,
     )
 
 
@@ -104,6 +108,14 @@ def sql_tools(root: Path) -> list[BaseTool]:
     database = made.from_uri(f"sqlite:///{root / 'data.db'}", engine_args={"poolclass": NullPool})
     toolkit = community("agent_toolkits.sql.toolkit").SQLDatabaseToolkit(db=database, llm=ScriptedModel())
     return list(toolkit.get_tools())
+
+
+def spark_tools(_: Path) -> list[BaseTool]:
+    """The Spark SQL toolkit, made without Spark: they cannot be run."""
+    return [
+        kind.model_construct(name=kind.model_fields["name"].default, description="x")
+        for kind in tool_classes("tools.spark_sql")
+    ]
 
 
 def shell_tools(root: Path) -> list[BaseTool]:
@@ -131,6 +143,7 @@ def browser_tools(_: Path) -> list[BaseTool]:
 COMMUNITY: dict[str, Callable[[Path], list[BaseTool]]] = {
     "tools.file_management": file_tools,
     "tools.sql_database": sql_tools,
+    "tools.spark_sql": spark_tools,
     "tools.shell": shell_tools,
     "tools.requests": requests_tools,
     "tools.playwright": browser_tools,
@@ -139,7 +152,7 @@ COMMUNITY: dict[str, Callable[[Path], list[BaseTool]]] = {
 
 
 def community_tools(root: Path) -> list[BaseTool]:
-    """The tools of all five toolkits."""
+    """The tools of all these toolkits."""
     return [tool for build in COMMUNITY.values() for tool in build(root)]
 
 

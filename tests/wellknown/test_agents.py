@@ -44,7 +44,11 @@ def deep_chat(root: Path, *turns: AIMessage, surface: str = "chat", asynchronous
     gate = ToolGate(surfaces=[Surface("chat"), Surface("cron", attended=False)])
     model = ScriptedModel(script=list(turns))
     agent = deep_agent(
-        root, model, middleware=[ToolGateMiddleware(gate, surface=surface)], checkpointer=InMemorySaver()
+        root,
+        model,
+        middleware=[ToolGateMiddleware(gate, surface=surface)],
+        subagents=gate.subagents(),
+        checkpointer=InMemorySaver(),
     )
     return Chat(agent, model, gate, asynchronous=asynchronous)
 

@@ -54,9 +54,10 @@ NOT_RUN = {
     for name in [
         *("navigate_browser", "previous_webpage", "click_element", "current_webpage", "extract_text"),
         *("extract_hyperlinks", "get_elements"),
+        *("query_sql_db", "schema_sql_db", "list_tables_sql_db", "query_checker_sql_db"),
     ]
 }
-"""What needs a browser, a server of agents or a model; held to the list of words below."""
+"""What needs a browser, Spark, a server of agents or a model; held to the list of words below."""
 
 
 def entries(package: str) -> dict[str, Any]:
@@ -150,6 +151,7 @@ CHANGING_WORDS = frozenset(
 SAFE_ALL_THE_SAME = {
     "write_todos": "run above: it leaves no trace",
     "sql_db_query_checker": "run above: it leaves no trace",
+    "query_checker_sql_db": "the same as the one above, which was run: the statement goes to a model alone",
     "check_async_task": "the task is what is looked at",
     "trigger-long-running-operation": "it waits and counts",
 }

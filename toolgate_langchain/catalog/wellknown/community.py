@@ -1,4 +1,4 @@
-"""Five toolkits of langchain-community: files, SQL, shell, requests, browser (looked at in 0.4.2)."""
+"""Toolkits of langchain-community: files, SQL and Spark SQL, shell, requests, browser (looked at in 0.4.2)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ __all__ = ["TOOLS"]
 _TOOLS: Final = "langchain_community.tools."
 _FILES: Final = _TOOLS + "file_management."
 _SQL: Final = _TOOLS + "sql_database.tool:"
+_SPARK: Final = _TOOLS + "spark_sql.tool:"
 _REQUESTS: Final = _TOOLS + "requests.tool:"
 _BROWSER: Final = _TOOLS + "playwright."
 
@@ -43,6 +44,28 @@ _SQL_TOOLS: Final = (
         "sql_db_query_checker",
         "shows a statement to the configured model and runs nothing",
         _SQL + "QuerySQLCheckerTool",
+        egress="configured",
+    ),
+)
+
+_SPARK_TOOLS: Final = (
+    consequential(
+        "query_sql_db",
+        "runs any Spark SQL statement, not only queries",
+        _SPARK + "QuerySparkSQLTool",
+        egress="configured",
+    ),
+    read_only(
+        "schema_sql_db",
+        "shows the columns and the first rows of named tables",
+        _SPARK + "InfoSparkSQLTool",
+        egress="configured",
+    ),
+    read_only("list_tables_sql_db", "lists the tables' names", _SPARK + "ListSparkSQLTool", egress="configured"),
+    read_only(
+        "query_checker_sql_db",
+        "shows a statement to the configured model and runs nothing",
+        _SPARK + "QueryCheckerTool",
         egress="configured",
     ),
 )
@@ -110,6 +133,7 @@ _BROWSER_TOOLS: Final = (
 TOOLS: Final[tuple[WellKnownTool, ...]] = (
     *_FILE_TOOLS,
     *_SQL_TOOLS,
+    *_SPARK_TOOLS,
     *_SHELL_TOOLS,
     *_REQUESTS_TOOLS,
     *_BROWSER_TOOLS,
