@@ -80,6 +80,11 @@ def test_what_waits_is_listed_across_threads_oldest_first(ledger: SqlLedger, url
     ]
 
 
+def test_what_nobody_answered_in_time_is_not_listed(ledger: SqlLedger, url: str) -> None:
+    ask(ledger, "r1", minutes=5, expires_at=NOW - timedelta(minutes=1))
+    assert here("inbox", "--ledger", url).stdout == "Nothing waits for a person.\n"
+
+
 def test_an_empty_inbox_says_so(ledger: SqlLedger, url: str) -> None:
     assert here("inbox", "--ledger", url).stdout == "Nothing waits for a person.\n"
 
@@ -181,8 +186,7 @@ def test_who_leaves_answers_nothing_neither_yes_nor_no(ledger: SqlLedger, steps:
 
 @pytest.mark.parametrize("meanwhile", ["answered", "withdrawn", "expired", "asked about another call"])
 def test_an_answer_that_comes_too_late_is_told_so_and_changes_nothing(ledger: SqlLedger, meanwhile: str) -> None:
-    ends = NOW - timedelta(seconds=1) if meanwhile == "expired" else None
-    ask(ledger, "r1", expires_at=ends)
+    ask(ledger, "r1", expires_at=NOW + timedelta(hours=1))
     other = ApprovalAnswer(request_id="r1", type="reject", by="bob")
 
     class Late(SqlLedger):
@@ -193,6 +197,8 @@ def test_an_answer_that_comes_too_late_is_told_so_and_changes_nothing(ledger: Sq
                 ledger.answer("r1", other)
             elif meanwhile == "withdrawn":
                 ledger.withdraw(["r1"])
+            elif meanwhile == "expired":
+                more["at"] = NOW + timedelta(hours=1)
             elif meanwhile == "asked about another call":
                 more["digest"] = "of what was shown before"
             return super().leave_answer(request_id, answer, **more)

@@ -62,12 +62,16 @@ class TestRequests:
         assert [one.request.request_id for one in ledger.pending(limit=1)] == ["r2"]
         ledger.answer("r1", YES)
         ledger.withdraw(["r2"])
-        ends = NOW + timedelta(days=1)
+        ends = datetime(2999, 1, 1, tzinfo=UTC)
         ledger.ask(request(request_id="r9"), thread_id="three", at=NOW, expires_at=ends)
         assert list(ledger.pending()) == [
             PendingRequest(request(request_id="r0"), "one", NOW),
             PendingRequest(request(request_id="r9"), "three", NOW, ends),
         ]
+
+    def test_what_nobody_answered_in_time_is_not_pending(self, ledger: InMemoryLedger) -> None:
+        ledger.ask(request(), at=NOW - timedelta(hours=1), expires_at=datetime.now(UTC))
+        assert list(ledger.pending()) == []
 
     def test_asked_again_only_what_is_shown_changes(self, ledger: InMemoryLedger) -> None:
         ledger.ask(request(), thread_id="one", at=NOW)

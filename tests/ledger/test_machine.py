@@ -64,10 +64,11 @@ class Twins(RuleBasedStateMachine):
         where = None if thread is None else self.name(thread)
         self.same("answer", self.name(key), answer, thread_id=where, at=self.clock() if timed else None)
 
-    @rule(key=REQUESTS, error=st.sampled_from(["", "not a yes"]), expires=st.booleans())
-    def ask(self, key: str, error: str, expires: bool) -> None:
+    @rule(key=REQUESTS, error=st.sampled_from(["", "not a yes"]), lasts=st.sampled_from([None, 1, 300_000]))
+    def ask(self, key: str, error: str, lasts: int | None) -> None:
         self.clock.forward(microseconds=1)
-        ends = self.clock() + timedelta(days=1) if expires else None
+        # Long over, or in eight hundred years.
+        ends = None if lasts is None else self.clock() + timedelta(days=lasts)
         asked = request(request_id=self.name(key), error=error)
         self.same("ask", asked, thread_id=self.name("one"), at=self.clock(), expires_at=ends)
 

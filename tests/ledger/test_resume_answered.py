@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
 from pydantic import BaseModel
 
+from tests.behaviours.processes import run_child
 from tests.ledger.databases import Databases
 from tests.subagents.support import as_tool, inner, makes
 from tests.support import Chat, Clock, Recorder, ScriptedModel, call, chat, says, with_profile
@@ -34,6 +36,7 @@ from toolgate_langchain.approvals.ledger import AnswerStatus
 from toolgate_langchain.errors import ConfigurationError, MissingCheckpointerError
 from toolgate_langchain.hosts.resuming import Resumed
 
+WORKER = Path(__file__).parent / "children" / "inbox_worker.py"
 ASK = ToolProfile(tier=Tier.CONSEQUENTIAL)
 READ = ToolProfile(tier=Tier.READ_ONLY)
 
@@ -370,6 +373,14 @@ def test_of_workers_that_look_at_the_same_moment_one_carries_each_answer(databas
     assert sorted(one.thread_id for one in came if one.status == "resumed") == threads
     assert {one.status for one in came} <= {"resumed", "elsewhere", "carried_before"}
     assert list(first.ledger.left_answers()) == []  # type: ignore[arg-type]
+
+
+def test_a_process_that_paused_is_gone_and_another_one_carries_the_answer(databases: Databases, tmp_path: Path) -> None:
+    given = {"ledger": databases.url, "checkpoints": str(tmp_path / "checkpoints.db")}
+    assert run_child(WORKER, {**given, "say": ["ann", "bob"]}) == {"resumed": [], "ran": []}
+    assert leave(databases.ledger()) is AnswerStatus.RECORDED
+    assert run_child(WORKER, given) == {"resumed": [["ann", "resumed"]], "ran": ["ann"]}
+    assert run_child(WORKER, given) == {"resumed": [], "ran": []}
 
 
 # --- who may answer -------------------------------------------------------------------------------

@@ -158,7 +158,10 @@ class Ledger(Outcomes, RuleLedger, Inbox, ReadNotes, Protocol):
         ...
 
     def pending(self, *, limit: int = 100) -> Maybe[Sequence[PendingRequest]]:
-        """The requests that wait for an answer, on all threads, in the order in which they were asked."""
+        """The requests that wait for an answer, on all threads, in the order in which they were asked.
+
+        One whose time is over waits no more.
+        """
         ...
 
     def answer(

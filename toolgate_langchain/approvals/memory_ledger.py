@@ -184,7 +184,8 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemo
     def pending(self, *, limit: int = 100) -> Sequence[PendingRequest]:
         """See `Ledger.pending`."""
         with self._lock:
-            waiting = list(self._pending.values())
+            now = self._clock()
+            waiting = [one for one in self._pending.values() if one.expires_at is None or one.expires_at > now]
         return sorted(waiting, key=lambda one: (one.asked_at, one.request.request_id))[:limit]
 
     def answer(

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
-from sqlalchemy import and_, bindparam, delete, exists, select, update
+from sqlalchemy import and_, bindparam, delete, exists, or_, select, update
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, PendingRequest
@@ -54,6 +54,7 @@ _PENDING = (
     select(REQUESTS.c.shown, REQUESTS.c.thread_id, REQUESTS.c.asked_at, REQUESTS.c.expires_at)
     # Asked and answered at the same moment, a request can be left open; its answer still counts.
     .where(and_(REQUESTS.c.open, ~exists().where(ANSWERS.c.request_id == REQUESTS.c.request_id)))
+    .where(or_(REQUESTS.c.expires_at.is_(None), REQUESTS.c.expires_at > bindparam("now")))
     .order_by(REQUESTS.c.asked_at, REQUESTS.c.request_id)
     .limit(bindparam("limit"))
 )
@@ -90,9 +91,9 @@ def ask(
         insert_or_replace(connection, REQUESTS, ("shown",), **row, open=not closed)
 
 
-def pending(connection: Connection, *, limit: int) -> Sequence[PendingRequest]:
+def pending(connection: Connection, *, limit: int, at: int) -> Sequence[PendingRequest]:
     """See `Ledger.pending`."""
-    return [as_pending(row) for row in connection.execute(_PENDING, {"limit": limit})]
+    return [as_pending(row) for row in connection.execute(_PENDING, {"limit": limit, "now": at})]
 
 
 def as_pending(row: Any) -> PendingRequest:

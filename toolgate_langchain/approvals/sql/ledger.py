@@ -198,7 +198,7 @@ class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql, ReadNotesInSql):
 
     def pending(self, *, limit: int = 100) -> Maybe[Sequence[PendingRequest]]:
         """See `Ledger.pending`."""
-        return self._read(answers.pending, limit=limit)
+        return self._read(answers.pending, limit=limit, at=self._micros())
 
     def answer(
         self, request_id: str, answer: ApprovalAnswer, *, thread_id: str | None = None, at: datetime | None = None
