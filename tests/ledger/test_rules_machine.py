@@ -1,13 +1,11 @@
 """Queue, ledger and rules together, on every kind of ledger, beside a small model of what people were told.
 
 Two workers drive the conversations of two users. What runs is seen inside of the tools, so that no shortcut of the gate
-is left out. The only model of the gate is this file: what a person said, and what they were told became of it.
+is left out. The model of the gate is `told.py`: what a person said, and what they were told became of it.
 """
 
 from collections.abc import Callable
-from copy import deepcopy
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import count
 from typing import Annotated, Any
 
@@ -27,6 +25,7 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.ledger.databases import Databases
+from tests.ledger.told import THREADS, Told
 from tests.support import Chat, Clock, ScriptedModel, call, says, with_profile
 from toolgate_langchain import (
     ApprovalRequest,
@@ -43,7 +42,6 @@ from toolgate_langchain import (
 from toolgate_langchain.canonical import canonical_json
 
 TIERS = {"send": Tier.CONSEQUENTIAL, "save": Tier.ROUTINE, "read": Tier.READ_ONLY}
-THREADS = {"one": "ann", "two": "ann", "three": "ben"}
 LEASE_IS_OVER = timedelta(minutes=6)
 
 CALLS = st.tuples(st.sampled_from(["save", "save", "send", "read"]), st.sampled_from([1, 1, 2]))
@@ -111,27 +109,6 @@ class InTurn(Chat):
         return {**super().config, "max_concurrency": 1}
 
 
-@dataclass
-class Said:
-    """One "don't ask again" of a person."""
-
-    request_id: str
-    effect: str
-    tool: str
-    exact: str | None
-    scope: str
-    owner: str
-    at: datetime
-    until: datetime | None
-
-    @property
-    def same(self) -> tuple[object, ...]:
-        return self.effect, self.tool, self.exact, self.scope, self.owner
-
-    def covers(self, tool: str, arguments: str, now: datetime) -> bool:
-        return self.tool == tool and self.exact in (None, arguments) and (self.until is None or now < self.until)
-
-
 class People(RuleBasedStateMachine):
     """Nothing runs without a yes in force or twice, and no rule reaches beyond its scope."""
 
@@ -144,18 +121,9 @@ class People(RuleBasedStateMachine):
         self.clock, self.saver, self.ids = Clock(), InMemorySaver(), count()
         self.catalog = ToolCatalog.from_tools([self.tool(name) for name in TIERS])
         self.connect = People.ledgers(self.clock)
-        self.yes: dict[str, str] = {}  # call id to the arguments that a person said yes to
-        self.no: set[str] = set()  # calls that a person said no to, or whose approval was taken back
-        self.said_so: list[Said] = []
-        self.instead: dict[str, str] = {}  # request id to the one whose answer made the same rule of a user since
-        self.runs = dict.fromkeys(THREADS, 0)
-        self.rejected: set[tuple[str, int, str, str]] = set()
-        self.executed: list[str] = []
-        self.faults: list[str] = []
-        self.off: set[str] = set()
-        self.stopped = False
+        self.told = Told(self.clock)
         self.seen: dict[str, tuple[str, ApprovalRequest]] = {}  # request id to its thread and what was shown
-        self.where, self.since = "one", self.clock.now
+        self.since = self.clock.now
         self.ways: list[Mortal] = []
         self.operator = self.connect()
         self.restart()
@@ -165,9 +133,9 @@ class People(RuleBasedStateMachine):
     def tool(self, name: str) -> BaseTool:
         def run(n: int, call_id: Annotated[str, InjectedToolCallId]) -> str:
             try:
-                self.runs_now(name, canonical_json({"n": n}), call_id)
+                self.told.runs_now(name, canonical_json({"n": n}), call_id)
             except Exception as error:  # the agent would take it for the tool's own
-                self.faults.append(repr(error))
+                self.told.faults.append(repr(error))
             return f"ran {name}"
 
         made = StructuredTool.from_function(run, name=name, description=f"The tool {name}.")
@@ -198,50 +166,6 @@ class People(RuleBasedStateMachine):
     def new_id(self) -> str:
         return f"{self.prefix}-{next(self.ids):06x}"
 
-    # --- the model ----------------------------------------------------------------------------
-
-    def in_force(self, effect: str, tool: str, arguments: str, thread: str) -> list[Said]:
-        owners = {"user": THREADS[thread], "thread": thread, "run": f"{thread} {self.runs[thread]}"}
-        return [
-            one
-            for one in self.said_so
-            if one.effect == effect and owners[one.scope] == one.owner and one.covers(tool, arguments, self.clock.now)
-        ]
-
-    def runs_now(self, tool: str, arguments: str, call_id: str) -> None:
-        """A tool runs. Everything that must hold then, by what people were told."""
-        thread, about = self.where, f"{tool} {arguments} ({call_id}) on {self.where}"
-        if self.stopped or tool in self.off:
-            self.faults.append(f"{about} ran although it was switched off")
-        if self.in_force("deny", tool, arguments, thread):
-            self.faults.append(f"{about} ran although somebody said never")
-        if tool == "read":
-            return
-        if call_id in self.executed:
-            self.faults.append(f"{about} ran twice")
-        self.executed.append(call_id)
-        if call_id in self.no:
-            self.faults.append(f"{about} ran after a no")
-        elif self.yes.get(call_id) == arguments:
-            return
-        elif not self.in_force("allow", tool, arguments, thread):
-            self.faults.append(f"{about} ran without a yes")
-        elif (thread, self.runs[thread], tool, arguments) in self.rejected:
-            self.faults.append(f"{about} ran by a rule after it was rejected in the run")
-
-    def remember(self, said: Said) -> None:
-        """A user's rule is one, however often it is said: the later stays, but a deny never ends sooner."""
-        if said.scope == "user":
-            same = next((one for one in self.said_so if one.same == said.same), None)
-            if same is not None:
-                sooner = said.until is not None and (same.until is None or same.until > said.until)
-                stays, goes = (same, said) if said.effect == "deny" and sooner else (said, same)
-                self.instead[goes.request_id] = stays.request_id
-                if stays is same:
-                    return
-                self.said_so.remove(same)
-        self.said_so.append(said)
-
     # --- what happens -------------------------------------------------------------------------
 
     def drive(
@@ -249,9 +173,9 @@ class People(RuleBasedStateMachine):
     ) -> Any:
         """Let a worker take a step. Where it dies, the workers are built anew, and the other one goes on."""
         talk, given = self.worker(number, thread), None
-        self.where, self.since = thread, self.clock.now
+        self.told.where, self.since = thread, self.clock.now
         self.ways[number].dies = dies
-        self.stopped = stops
+        self.told.stopped = stops
         if stops:
             self.operator.stop()
         try:
@@ -263,7 +187,7 @@ class People(RuleBasedStateMachine):
             talk.invoke(None)
         if stops:
             self.operator.resume()
-        self.stopped, self.ways[number].dies = False, None
+        self.told.stopped, self.ways[number].dies = False, None
         for request in talk.requests:
             self.note(thread, request)
         return given
@@ -273,10 +197,12 @@ class People(RuleBasedStateMachine):
         fresh = request.request_id not in self.seen and request.position == 1 and request.kind == "approval"
         self.seen[request.request_id] = (thread, request)
         arguments = canonical_json(dict(request.arguments))
-        always = self.in_force("allow", request.tool_name, arguments, thread)
+        always = self.told.in_force("allow", request.tool_name, arguments, thread)
         variant = any("variant" in note for note in request.notes)
         if fresh and not variant and any(one.scope == "user" and one.at < self.since for one in always):
-            self.faults.append(f"{request.tool_name} {arguments} was asked on {thread} although its user said always")
+            self.told.faults.append(
+                f"{request.tool_name} {arguments} was asked on {thread} although its user said always"
+            )
 
     @rule(
         thread=st.sampled_from([*THREADS]),
@@ -291,14 +217,14 @@ class People(RuleBasedStateMachine):
     ) -> None:
         """A user writes something; the model makes some turns of calls, and what is asked is answered, now or later."""
         self.meanwhile(what)
-        self.runs[thread] += 1
+        self.told.runs[thread] += 1
         talk = self.worker(number, thread)
         told = [says(*[call(name, n=n) for name, n in turn]) for turn in turns]
         talk.model.script = [AIMessage("done")] * len(talk.model.seen) + told
         for message in talk.agent.get_state(talk.config).values.get("messages", ()):
             for one in message.tool_calls if isinstance(message, AIMessage) else ():
                 # What waits is superseded, and an approval that was not used withdrawn.
-                self.yes.pop(str(one["id"]), None)
+                self.told.yes.pop(str(one["id"]), None)
         self.drive(number, thread, lambda chat: chat.say(), data.draw(DIES), stops=data.draw(STOPS))
         self.give(answers, data)
 
@@ -347,15 +273,13 @@ class People(RuleBasedStateMachine):
             or (kind == "approve" and (remember["what"], remember["scope"]) in offered)
         ):
             given["remember"] = remember
-        before = deepcopy((self.said_so, self.instead, self.no, self.yes, self.rejected))
-        self.expect(thread, request, given)
+        before = self.told.so_far()
+        self.told.answered(thread, request, given)
         self.drive(number, thread, lambda chat: chat.gate.answer(chat.agent, chat.config, given), dies, stops=stops)
         if any(one.request_id == request.request_id for _, one in self.waiting):
             # It did not arrive, because the worker died before, and still waits.
             assert dies is not None
-            self.said_so, self.instead, self.no, self.yes, self.rejected = before
-            if request.kind == "outcome":
-                self.executed.append(request.tool_call_id)
+            self.told.unsay(before, request)
         elif dies is not None:
             self.counted_from(thread, request.request_id)
 
@@ -363,40 +287,11 @@ class People(RuleBasedStateMachine):
         """Where the worker died before the answer was on record, its time counts from when another one had it."""
         talk = self.worker(0, thread)
         listed = talk.gate.rules(f"{self.prefix}-{THREADS[thread]}", agent=talk.agent, config=talk.config)
-        for said in self.said_so:
+        for said in self.told.said_so:
             ends = next((one.expires_at for one in listed if one.request_id == request_id == said.request_id), None)
             if said.until is not None and ends is not None:
                 assert ends - said.until in (timedelta(0), LEASE_IS_OVER)
                 said.until = ends
-
-    def expect(self, thread: str, request: ApprovalRequest, given: dict[str, Any]) -> None:
-        call_id, kind, arguments = request.tool_call_id, given["type"], canonical_json(dict(request.arguments))
-        run = self.runs[thread]
-        if request.kind == "outcome":
-            if kind == "try_again":
-                self.yes[call_id] = arguments
-                self.executed = [one for one in self.executed if one != call_id]
-            return
-        if kind == "reject":
-            self.no.add(call_id)
-            self.rejected.add((thread, run, request.tool_name, arguments))
-        if kind in ("approve", "edit"):
-            self.yes[call_id] = canonical_json(given["edited_action"]["args"]) if kind == "edit" else arguments
-        if (remember := given.get("remember")) is None:
-            return
-        scope, ends = remember["scope"], remember["expires_in"]
-        self.remember(
-            Said(
-                request_id=request.request_id,
-                effect="allow" if kind == "approve" else "deny",
-                tool=request.tool_name,
-                exact=arguments if remember["what"] == "arguments" else None,
-                scope=scope,
-                owner={"user": THREADS[thread], "thread": thread, "run": f"{thread} {run}"}[scope],
-                at=self.clock.now,
-                until=None if ends is None else self.clock.now + timedelta(seconds=ends),
-            )
-        )
 
     @precondition(lambda self: self.seen)
     @rule(
@@ -419,16 +314,15 @@ class People(RuleBasedStateMachine):
         given: dict[str, Any] = {"type": kind, "request_id": request_id}
         if remember:
             given["remember"] = {"what": "tool", "scope": "user"}
-        told = self.drive(number, thread, lambda chat: chat.gate.answer(chat.agent, chat.config, given), None)
-        assert told.status != "accepted"
+        became = self.drive(number, thread, lambda chat: chat.gate.answer(chat.agent, chat.config, given), None)
+        assert became.status != "accepted"
         assert {request.request_id: where for where, request in self.waiting} == waiting
-        if told.status == "withdrawn":
+        if became.status == "withdrawn":
             where, request = self.seen[request_id]
             assert where == thread
-            self.no.add(request.tool_call_id)
-            self.said_so = [one for one in self.said_so if one.request_id != request_id]
+            self.told.taken_back(request)
 
-    @precondition(lambda self: self.said_so)
+    @precondition(lambda self: self.told.said_so)
     @rule(number=st.integers(0, 1), thread=st.sampled_from([*THREADS]), data=st.data(), users=st.booleans())
     def revoke(self, number: int, thread: str, data: st.DataObject, users: bool) -> None:
         """Somebody lists rules and revokes one, by whichever of the answers that made it."""
@@ -441,43 +335,35 @@ class People(RuleBasedStateMachine):
         if not listed:
             return
         chosen = data.draw(st.sampled_from([str(one.request_id) for one in listed]))
-        (said,) = [one for one in self.said_so if one.request_id == chosen]
+        (said,) = [one for one in self.told.said_so if one.request_id == chosen]
         if users:
-            same = [one for one in self.instead if self.lives_on_in(one) == chosen]
+            same = [one for one in self.told.instead if self.told.lives_on_in(one) == chosen]
             chosen = data.draw(st.sampled_from([chosen, *same]))
         assert talk.gate.revoke(chosen) is True
-        # Of a thread's denies that are the same a state keeps one.
-        self.said_so = [
-            one for one in self.said_so if one is not said and not (one.effect == "deny" and one.same == said.same)
-        ]
-
-    def lives_on_in(self, request_id: str) -> str:
-        while request_id in self.instead:
-            request_id = self.instead[request_id]
-        return request_id
+        self.told.revoked(said)
 
     def meanwhile(self, what: str) -> None:
         self.clock.forward(seconds=1, minutes={"a minute": 1, "an hour": 60}.get(what, 0))
         if what == "restart":
             self.restart()
         if what == "tighten or loosen":
-            self.off ^= {"save"}
-            self.catalog.switch_tool("save", on="save" not in self.off)
+            self.told.off ^= {"save"}
+            self.catalog.switch_tool("save", on="save" not in self.told.off)
 
     # --- looking ------------------------------------------------------------------------------
 
     @invariant()
     def nothing_ran_that_should_not_have(self) -> None:
-        assert self.faults == []
+        assert self.told.faults == []
 
     @invariant()
     def a_users_rules_are_what_people_said(self) -> None:
         gate = self.worker(0, "one").gate
         for user in ("ann", "ben"):
-            listed = sorted(told(one) for one in gate.rules(f"{self.prefix}-{user}"))
+            listed = sorted(plainly(one) for one in gate.rules(f"{self.prefix}-{user}"))
             assert listed == sorted(
                 (one.request_id, one.effect, one.tool, str(one.exact), str(one.until))
-                for one in self.said_so
+                for one in self.told.said_so
                 if (one.scope, one.owner) == ("user", user)
             )
 
@@ -496,7 +382,7 @@ class People(RuleBasedStateMachine):
             assert waiting == [] or talk.requests
 
 
-def told(rule: StandingRule) -> tuple[str, str, str, str, str]:
+def plainly(rule: StandingRule) -> tuple[str, str, str, str, str]:
     exact = None if rule.arguments is None else canonical_json(rule.arguments)
     return str(rule.request_id), rule.effect, rule.tool_name, str(exact), str(rule.expires_at)
 
