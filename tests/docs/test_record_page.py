@@ -18,10 +18,9 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 def test_the_pages_code_runs_and_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    begin, sensitive, masks, export, replay = (compile(block, "record.md", "exec") for block in BLOCKS)
+    begin, sensitive, export, replay = (compile(block, "record.md", "exec") for block in BLOCKS)
     exec(begin, names)
     exec(sensitive, names)
-    exec(masks, names)
     turn = says(calls("refer", "a", patient="ann", diagnosis="flu", access_token="t"))
     talk = chat([turn], [names["refer"]], gate=names["gate"], middleware=[names["middleware"]])
     talk.say()
