@@ -126,9 +126,7 @@ def _move(connection: Connection, request_id: str, was: GrantStatus, becomes: Gr
     return connection.execute(_MOVE, values).rowcount == 1
 
 
-def end(
-    connection: Connection, request_id: str, status: GrantStatus, *, at: int, entry: Entry | None = None
-) -> None:
+def end(connection: Connection, request_id: str, status: GrantStatus, *, at: int, entry: Entry | None = None) -> None:
     """See `RecordLedger.end`."""
     if _move(connection, request_id, GrantStatus.STARTED, status):
         note_event(connection, f"call_{status.value}", at, request_id=request_id)

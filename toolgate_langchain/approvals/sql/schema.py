@@ -65,7 +65,8 @@ def migrate(
         create: Whether a ledger is made where there is none.
 
     Raises:
-        LedgerSchemaError: If there is no ledger and none is to be made, if the database is of a newer version, or its tables are another program's.
+        LedgerSchemaError: If there is no ledger and none is to be made, if the database is of a newer version, or
+            its tables are another program's.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
