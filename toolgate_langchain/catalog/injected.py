@@ -26,15 +26,14 @@ def injected_names(tool: BaseTool) -> frozenset[str]:
         if isinstance(offered, type) and issubclass(offered, BaseModel):
             names |= set(schema.model_fields) - set(offered.model_fields)
     function = getattr(tool, "func", None) or getattr(tool, "coroutine", None) or tool._run
-    try:
-        hints = get_type_hints(function, include_extras=True)
-    except Exception:  # unresolvable annotations: the signature below still tells the names
-        hints = dict(inspect.getfullargspec(function).annotations)
+    resolved = _hints(function)
+    # Of unresolvable annotations the signature still tells the names.
+    hints = dict(inspect.getfullargspec(function).annotations) if resolved is None else resolved
     names |= {name for name, hint in hints.items() if name != "return" and _is_injected(hint)}
     # A parameter of this name is filled in by LangGraph's tool node whatever its type.
     if "runtime" in hints or "runtime" in getattr(schema, "model_fields", {}):
         names.add("runtime")
-    names |= _overwritten(tool)
+    names |= _overwritten(tool, function, resolved)
     return frozenset(names | _aliases(schema, names))
 
 
@@ -63,18 +62,24 @@ def _is_for_langgraph(hint: Any) -> bool:
     return get_origin(hint) in _TRANSPARENT and any(_is_for_langgraph(part) for part in get_args(hint))
 
 
-def _overwritten(tool: BaseTool) -> set[str]:
-    """Parameters that LangChain sets itself: a model's value would be shown, and would not be what runs."""
+def _overwritten(tool: BaseTool, read: Callable[..., Any], hints: dict[str, Any] | None) -> set[str]:
+    """Parameters that LangChain sets itself: a model's value would be shown, and would not be what runs.
+
+    Args:
+        tool: The tool.
+        read: The one of its functions that was read already.
+        hints: Its hints.
+    """
     names = {"self"}
     for function in (getattr(tool, "func", None), getattr(tool, "coroutine", None)):
         if function is not None:
-            names |= _set_by_langchain(function)
+            names |= _set_by_langchain(function, hints if function is read else _hints(function))
     run = getattr(tool._run, "__func__", None)
     if not isinstance(run, FunctionType):
-        return names | _set_by_langchain(tool._run)
+        return names | _set_by_langchain(tool._run, _hints(tool._run))
     found = _set_in_run.get(run)
     if found is None:
-        found = _set_in_run[run] = _set_by_langchain(run)
+        found = _set_in_run[run] = _set_by_langchain(run, _hints(run))
     return names | found
 
 
@@ -82,15 +87,26 @@ _set_in_run: Final[WeakKeyDictionary[FunctionType, frozenset[str]]] = WeakKeyDic
 """What LangChain sets in the `_run` of a class of tools: most tools share one, and it takes long to read."""
 
 
-def _set_by_langchain(function: Callable[..., Any]) -> frozenset[str]:
+def _set_by_langchain(function: Callable[..., Any], hints: dict[str, Any] | None) -> frozenset[str]:
     """The parameters of one function that LangChain sets itself."""
     parameters = inspect.signature(function).parameters
     names = {name for name in ("run_manager", "callbacks") if name in parameters}
-    try:
-        hints = get_type_hints(function)
-    except Exception:  # as above; the usual name is the best guess
+    if hints is None:  # the usual name is the best guess
         hints = {"config": RunnableConfig} if "config" in parameters else {}
-    return frozenset(names | {name for name, hint in hints.items() if hint is RunnableConfig})
+    return frozenset(names | {name for name, hint in hints.items() if _bare(hint) is RunnableConfig})
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any] | None:
+    """A function's annotations with all that they are marked with; `None` where they cannot be resolved."""
+    try:
+        return get_type_hints(function, include_extras=True)
+    except Exception:
+        return None
+
+
+def _bare(hint: Any) -> Any:
+    """A hint without its marks."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
 def _aliases(schema: Any, names: set[str]) -> set[str]:
