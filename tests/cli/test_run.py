@@ -36,6 +36,11 @@ def test_a_rejected_call_does_not_run_and_that_is_no_failure() -> None:
     assert rows(done.stdout)[-1] == ("drop", "deny", "person (script)")
 
 
+def test_as_names_who_answers() -> None:
+    done = here("run", "tests.cli.agents:make", "Clean up.", "--answers", "approve", "--as", "ann")
+    assert rows(done.stdout)[-1] == ("drop", "allow", "person (ann)")
+
+
 def test_without_a_terminal_nobody_is_there_so_it_is_refused_and_the_exit_code_says_so() -> None:
     done = toolgate("run", "tests.cli.agents:agent", "Clean up.")
     assert done.returncode == 1

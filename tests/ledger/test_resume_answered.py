@@ -17,6 +17,7 @@ from langgraph.types import interrupt
 from pydantic import BaseModel
 
 from tests.behaviours.processes import run_child
+from tests.graph.support import graph_chat
 from tests.ledger.databases import Databases
 from tests.subagents.support import as_tool, inner, makes
 from tests.support import Chat, Clock, Recorder, ScriptedModel, call, chat, says, with_profile
@@ -105,6 +106,17 @@ def test_a_yes_that_was_left_goes_into_its_run_once_and_the_record_says_whose_it
     assert [(one.code, one.by) for one in outcomes] == [("approved", "ann")]
     assert worker.resume(talk) == []
     assert ran.count("send") == 1
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_so_it_does_in_a_hand_written_graph(sqlite: Databases, asynchronous: bool) -> None:
+    ran, ledger = Recorder(), sqlite.ledger()
+    turns = [says(call("send", "a", n=1))]
+    talk = graph_chat(turns, [ran.tool("send", ASK)], gate=ToolGate(ledger=ledger), asynchronous=asynchronous)
+    talk.say()
+    leave(ledger)
+    resumed = asyncio.run(aresume_answered(talk.agent)) if asynchronous else resume_answered(talk.agent)
+    assert (told(resumed), ran.runs) == ([("thread", "resumed")], [("send", {"n": 1})])
 
 
 @pytest.mark.parametrize(
