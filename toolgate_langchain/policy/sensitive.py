@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,6 +39,7 @@ _COUNTS: Final = frozenset({"max", "min", "num", "count", "total", "limit", "bud
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 
 
+@lru_cache(maxsize=1024)
 def is_sensitive(name: str) -> bool:
     """Whether a field's name says that its value is a secret.
 

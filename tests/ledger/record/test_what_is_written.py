@@ -6,6 +6,8 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
+from langchain_core.tools import tool
+from langgraph.types import interrupt
 
 from tests.ledger.record.reading import only, told
 from tests.support import Clock, Recorder, call, chat, says
@@ -20,6 +22,7 @@ from toolgate_langchain import (
     Verdict,
     export_record,
     replay_record,
+    tool_profile,
 )
 from toolgate_langchain.approvals.memory_record import RecordingInMemoryLedger
 from toolgate_langchain.errors import ConfigurationError
@@ -182,6 +185,45 @@ class TestWhichCalls:
     def test_a_level_that_there_is_not_is_an_error(self, given: dict[str, Any], said: str) -> None:
         with pytest.raises(ConfigurationError, match=said):
             ToolGate(**given)
+
+
+class TestPausesInside:
+    @BOTH
+    def test_a_call_that_pauses_inside_and_goes_on_is_decided_once_and_ended_as_it_ended(
+        self, sql: SqlLedger, asynchronous: bool
+    ) -> None:
+        @tool_profile(tier=Tier.CONSEQUENTIAL)
+        @tool
+        def send(to: str) -> str:
+            """Send something, when the tool's own question is answered."""
+            return f"sent to {to}: {interrupt('really?')}"
+
+        heard: list[str] = []
+        gate = ToolGate(ledger=sql, on_decision=lambda outcome: heard.append(outcome.code))
+        talk = chat([says(call("send", "a", to="ann"))], [send], gate=gate, asynchronous=asynchronous)
+        talk.say()
+        talk.answer()
+        talk.resume("yes")
+        assert talk.result("a") == "sent to ann: yes"
+        assert (len(told(sql, "decided")), heard) == (1, ["approved"])
+        assert [one["status"] for one in told(sql, "ended")] == ["paused", "finished"]
+        assert replay_record(export_record(sql)).differences == []
+
+    def test_a_tool_that_wants_to_pause_where_nobody_is_there_is_told_and_written_as_refused(
+        self, ledger: RecordingInMemoryLedger
+    ) -> None:
+        @tool_profile(tier=Tier.READ_ONLY)
+        @tool
+        def look(at: str) -> str:
+            """Look at something, and ask."""
+            return str(interrupt("really?"))
+
+        heard: list[tuple[Verdict, str]] = []
+        gate = ToolGate(ledger=ledger, on_decision=lambda outcome: heard.append((outcome.verdict, outcome.code)))
+        chat([says(call("look", "a", at="it"))], [look], gate=gate, surface="cron").say()
+        assert heard == [(Verdict.ALLOW, "not_required"), (Verdict.DENY, "unattended")]
+        # That it was let through is not in the record, as of any call that is only read.
+        assert only(ledger, "decided")["decision"]["code"] == "unattended"
 
 
 class TestSensitiveFields:
