@@ -75,6 +75,8 @@ class Rulebook:
     @property
     def resolving(self) -> tuple[ResolvingPolicy, ...]:
         """Those of the argument policies that resolve what arguments name, in order."""
+        if not self.argument_policies:
+            return ()
         policies: tuple[object, ...] = self.argument_policies
         return tuple(policy for policy in policies if isinstance(policy, ResolvingPolicy))
 
