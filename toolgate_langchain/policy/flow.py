@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.policy.arguments import PolicyAnswer
-from toolgate_langchain.policy.history import UNLABELLED, History, ResultLabel, scalars
+from toolgate_langchain.policy.history import UNLABELLED, History, ResultLabel, scalars, too_many
 from toolgate_langchain.policy.naming import said_by_person
 from toolgate_langchain.policy.provenance import Origin, Provenance
+from toolgate_langchain.policy.sensitive import is_sensitive
 from toolgate_langchain.policy.tokens import addresses
 from toolgate_langchain.vocabulary import DataClass, TrustZone, Verdict
 
@@ -28,6 +29,8 @@ LabelResult: TypeAlias = Callable[[str, Any, ResultLabel], ResultLabel]
 _ALLOWED: Final = PolicyAnswer(Verdict.ALLOW)
 _STAYS: Final = ("none", "own_site")
 """Scopes in which nothing that a tool is given leaves the house."""
+_MOST: Final = 200
+"""Values of one call that are traced; each is looked for in all that was read. A call with more is asked about."""
 _SHOWN: Final = 80
 """Characters of a value that a reason repeats; the request shows all of it beside."""
 
@@ -39,10 +42,19 @@ class Traced:
     argument: str
     value: Any
     origin: Origin
+    sensitive: Collection[str] = ()
+    """What the tool's profile declares to be sensitive."""
+
+    @property
+    def name(self) -> str:
+        """The innermost name that the value stands under."""
+        return self.argument.rpartition(".")[2]
 
     @property
     def text(self) -> str:
         """In one line, for the person who is asked."""
+        if is_sensitive(self.name) or self.name in self.sensitive:
+            return f"{self.argument}, which is sensitive, comes from {self.origin.words}"
         value = str(self.value)
         shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
         return f"{self.argument} {shown!r} comes from {self.origin.words}"
@@ -131,7 +143,9 @@ class FlowPolicy:
         changes = _changes(entry)
         if not changes and not _reaches_out(entry.profile):
             return []
-        provenance, traced = Provenance(history), list[Traced]()
+        if too_many(view.arguments, _MOST):
+            return [Traced("arguments", "", Origin(False, "too many values to look at each"))]
+        provenance, traced, declared = Provenance(history), list[Traced](), entry.profile.sensitive
         decisive = _decisive(entry.profile, changes=changes)
         defaults = _defaults(entry)
         for name, given in view.arguments.items():
@@ -139,10 +153,14 @@ class FlowPolicy:
                 continue
             for path, value in _values(name, given):
                 if decisive is None or name in decisive or path in decisive:
-                    traced.append(Traced(path, value, provenance.of(value, name, view.name)))
+                    traced.append(Traced(path, value, provenance.of(value, name, view.name), declared))
                 elif isinstance(value, str):
                     inside = dict.fromkeys(addresses(value))
-                    traced.extend(Traced(path, one, provenance.of(one, name, view.name)) for one in inside)
+                    traced.extend(Traced(path, one, provenance.of(one, name, view.name), declared) for one in inside)
+            for key in _keys(given):
+                # What stands in the place of a name can be an address as well.
+                inside = dict.fromkeys(addresses(key))
+                traced.extend(Traced(name, one, provenance.of(one, name, view.name), declared) for one in inside)
         return traced
 
 
@@ -169,6 +187,18 @@ def _values(name: str, given: Any) -> Iterator[tuple[str, Any]]:
             yield one.path, one.value
 
 
+def _keys(given: Any) -> Iterator[str]:
+    """The keys of the objects in an argument."""
+    waiting = [given]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield from map(str, value)
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+
+
 def _defaults(entry: CatalogEntry) -> Mapping[str, Any]:
     """The values that the tool itself has for arguments, which are nobody's words."""
     schema = None if entry.arguments is None else entry.arguments.json_schema
@@ -188,7 +218,10 @@ def _above_a_ceiling(view: ArgumentView, history: History) -> str:
     if seen is None or seen <= zone.ceiling:
         return ""
     values = [(path, value) for name, given in view.arguments.items() for path, value in _values(name, given)]
-    if all(said_by_person(value, path.partition(".")[0], history.words) for path, value in values):
+    named = not too_many(view.arguments, _MOST) and not any(
+        True for given in view.arguments.values() for _ in _keys(given)
+    )
+    if named and all(said_by_person(value, path.partition(".")[0], history.words) for path, value in values):
         return ""
     undeclared = " (or of no declared class)" if seen is DataClass.SECRET else ""
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.catalog.profile import ToolProfile
     from toolgate_langchain.vocabulary import DataClass
 
-__all__ = ["UNLABELLED", "History", "ReadResult", "ResultLabel", "Scalar", "label_of", "scalars"]
+__all__ = ["UNLABELLED", "History", "ReadResult", "ResultLabel", "Scalar", "label_of", "scalars", "too_many"]
 
 UNTRUSTED_MARK: Final = "untrusted"
 """The note that something untrusted was read."""
@@ -89,11 +90,20 @@ class Scalar:
     """The objects around that one."""
 
 
+def too_many(structure: Any, most: int = MAX_SCALARS) -> bool:
+    """Whether a structure has more values than are looked at, so that nothing can be said of all of them."""
+    return sum(1 for _ in islice(_all_scalars(structure), most + 1)) > most
+
+
 def scalars(structure: Any) -> Iterator[Scalar]:
-    """The values of a structured result that are neither objects nor lists, in their order."""
+    """The values of a structure that are neither objects nor lists, in their order; not more than are looked at."""
+    return islice(_all_scalars(structure), MAX_SCALARS)
+
+
+def _all_scalars(structure: Any) -> Iterator[Scalar]:
     waiting: list[tuple[Any, str, int, tuple[int, ...]]] = [(structure, "", 0, ())]
-    given, records = 0, 0
-    while waiting and given < MAX_SCALARS:
+    records = 0
+    while waiting:
         value, path, record, ancestors = waiting.pop()
         if isinstance(value, Mapping):
             records += 1
@@ -103,5 +113,4 @@ def scalars(structure: Any) -> Iterator[Scalar]:
         elif isinstance(value, list | tuple):
             waiting.extend((item, path, record, ancestors) for item in reversed(value))
         else:
-            given += 1
             yield Scalar(value, path, record, ancestors)

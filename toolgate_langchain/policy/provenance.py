@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.policy.dates import read_moment
-from toolgate_langchain.policy.history import History, ReadResult, Scalar, scalars
+from toolgate_langchain.policy.history import History, ReadResult, Scalar, scalars, too_many
 from toolgate_langchain.policy.matching import can_name, is_id, is_value, mentions, of_one_kind, same
 from toolgate_langchain.policy.naming import names_day, said_by_person
 from toolgate_langchain.policy.tokens import address
@@ -138,13 +138,16 @@ class Provenance:
         if _brought_along(result, value, name):
             return "its own call had brought it along"
         record = [one for one in scalars(result.structure) if one.record == found.record]
-        if any(isinstance(one.value, str) and one is not found and self._names_record(one.value) for one in record):
+        others = {one.value for one in scalars(result.structure) if one.record != found.record}
+        # Two records that are called alike are not told apart by the name.
+        if any(one.path != found.path and one.value not in others and self._names_record(one.value) for one in record):
             return ""
+        if self._unread:
+            return "more was read than can be looked at"
         for source, text in self._untrusted_texts:
             if mentions(text, value):
                 return f"{source} names it too"
         loose = [one for one in record if one.path not in result.label.trusted_fields and can_name(one.value)]
-        others = {one.value for one in scalars(result.structure) if one.record != found.record}
         telling = [one.value for one in loose if one.value not in others]
         for source, text in self._texts_beside(found, value):
             for sibling in telling:
@@ -152,11 +155,16 @@ class Provenance:
                     return f"{source} names {sibling!r}, which it belongs to"
         return ""
 
-    def _names_record(self, value: str) -> bool:
+    def _names_record(self, value: Any) -> bool:
         """Whether the person named what a value belongs to, by another of its values."""
         return can_name(value) and said_by_person(value, "", self._history.words)
 
     # --- what is not trusted ------------------------------------------------------------------
+
+    @cached_property
+    def _unread(self) -> bool:
+        """Whether a result that is not trusted has more values than are looked at."""
+        return any(not result.label.trusted and too_many(result.structure) for result in self._history.results)
 
     @cached_property
     def _untrusted_texts(self) -> tuple[tuple[str, str], ...]:
@@ -205,7 +213,11 @@ def _loose_texts(result: ReadResult) -> Iterator[str]:
 
 def _brought_along(result: ReadResult, value: Any, name: str) -> bool:
     """Whether the call of a result said the value itself, so that the result only gives it back."""
+    if too_many(result.arguments):
+        return True
     said = [one.value for one in scalars(dict(result.arguments))]
+    if any(isinstance(one, str) and len(one) > MAX_READ for one in said):
+        return True
     return any(same(one, value) for one in said) or said_by_person(
         value, name, (one for one in said if isinstance(one, str))
     )
