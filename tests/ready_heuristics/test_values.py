@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ready_heuristics.asking import says_yes
-from toolgate_langchain.approvals.heuristics import heuristic_name
+from tests.support import Recorder, call
+from toolgate_langchain import RemoteServer, Surface, ToolCatalog
+from toolgate_langchain.approvals.heuristics import Heuristic, HeuristicContext, heuristic_name
 from toolgate_langchain.approvals.ready_heuristics import (
     ArgumentEquals,
     ArgumentInRange,
@@ -21,6 +23,7 @@ from toolgate_langchain.approvals.ready_heuristics import (
 )
 from toolgate_langchain.approvals.ready_heuristics.base import ArgumentHeuristic
 from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.policy.history import History
 
 NEVER_RIGHT: list[Any] = [
     None,
@@ -165,6 +168,23 @@ def test_another_tool_a_missing_argument_and_one_that_nobody_looked_at_are_left_
 def test_a_value_of_another_kind_is_a_no_and_no_error(root: Path, value: Any) -> None:
     for heuristic, _ in every(root)[:3]:
         assert not says_yes(heuristic, x=value)
+
+
+def test_what_is_said_of_a_local_tool_holds_for_no_servers_tool_of_that_name(root: Path) -> None:
+    catalog = ToolCatalog()
+    catalog.add_remote(RemoteServer("there", ("run",)), [Recorder().tool("act")])
+    entry = catalog.get("act")
+    assert entry is not None and entry.origin == "server:there"
+    context = HeuristicContext(entry, Surface("chat"), None, history=History(words=("Write to a@b.example",)))
+    local: list[tuple[Heuristic, Any]] = [*every(root), (GivenByPerson("act", ["x"]), "a@b.example")]
+    for heuristic, right in local:
+        assert says_yes(heuristic, x=right, words=("Write to a@b.example",))
+        assert heuristic(call("act", x=right), context) is False
+    there: list[tuple[Heuristic, Any]] = [
+        (ArgumentEquals("act", "x", 5, origin="server:there"), 5),
+        (GivenByPerson("act", ["x"], origin="server:there"), "a@b.example"),
+    ]
+    assert all(heuristic(call("act", x=right), context) is True for heuristic, right in there)
 
 
 def test_a_decision_names_the_heuristic_with_its_tool_and_its_argument(root: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate_langchain.approvals.ready_heuristics.base import ArgumentHeuristic
 from toolgate_langchain.canonical import canonical_json, check_plain
+from toolgate_langchain.catalog.entry import LOCAL
 from toolgate_langchain.errors import ConfigurationError, NotPlainJsonError
 
 if TYPE_CHECKING:
@@ -29,13 +30,14 @@ class ArgumentEquals(ArgumentHeuristic):
         argument: The argument.
         values: The values that are approved, plain JSON.
         others: The names of arguments that may have any value.
+        origin: Where the tool comes from; see `ArgumentHeuristic`.
 
     Raises:
         NotPlainJsonError: (a `ValueError`) If a value is not plain JSON.
     """
 
-    def __init__(self, tool: str, argument: str, *values: Any, others: Iterable[str] = ()) -> None:
-        super().__init__(tool, argument, others=others)
+    def __init__(self, tool: str, argument: str, *values: Any, others: Iterable[str] = (), origin: str = LOCAL) -> None:
+        super().__init__(tool, argument, others=others, origin=origin)
         for value in values:
             check_plain(value, where="values")
         self._values = frozenset(map(canonical_json, values))
@@ -60,13 +62,16 @@ class ArgumentInRange(ArgumentHeuristic):
         least: The smallest number that is approved.
         most: The greatest number that is approved.
         others: The names of arguments that may have any value.
+        origin: Where the tool comes from; see `ArgumentHeuristic`.
 
     Raises:
         ConfigurationError: If the range is none.
     """
 
-    def __init__(self, tool: str, argument: str, least: float, most: float, *, others: Iterable[str] = ()) -> None:
-        super().__init__(tool, argument, others=others)
+    def __init__(
+        self, tool: str, argument: str, least: float, most: float, *, others: Iterable[str] = (), origin: str = LOCAL
+    ) -> None:
+        super().__init__(tool, argument, others=others, origin=origin)
         if not (_is_number(least) and _is_number(most) and least <= most):
             raise ConfigurationError(f"from {least!r} to {most!r} is no range of numbers")
         self._least, self._most = least, most

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from toolgate_langchain.catalog.entry import LOCAL
 from toolgate_langchain.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -30,14 +31,17 @@ class ArgumentHeuristic:
         tool: The name of the tool.
         argument: The name of the argument that is looked at.
         others: The names of arguments that may have any value.
+        origin: Where the tool comes from: `"local"`, or `"server:NAME"`. What was said of a local tool holds for no
+            server's tool of that name.
 
     Raises:
         ConfigurationError: If a name is no text or empty, or `others` is one text.
     """
 
-    def __init__(self, tool: str, argument: str, *, others: Iterable[str] = ()) -> None:
+    def __init__(self, tool: str, argument: str, *, others: Iterable[str] = (), origin: str = LOCAL) -> None:
         if isinstance(others, str):
             raise ConfigurationError(f"others is the text {others!r}; it must be a list of names")
+        self.origin = origin
         self.tool, self.argument, self.others = tool, argument, frozenset(others)
         for name in (tool, argument, *self.others):
             if not isinstance(name, str) or not name:
@@ -48,7 +52,7 @@ class ArgumentHeuristic:
     def __call__(self, call: ToolCall, context: HeuristicContext) -> bool:
         """Whether the call is approved."""
         arguments = call["args"]
-        if call["name"] != self.tool or arguments.get(self.argument) is None:
+        if call["name"] != self.tool or context.entry.origin != self.origin or arguments.get(self.argument) is None:
             return False
         if any(value is not None and name != self.argument and name not in self.others
                for name, value in arguments.items()):  # fmt: skip

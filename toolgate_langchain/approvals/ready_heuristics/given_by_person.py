@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from toolgate_langchain.catalog.entry import LOCAL
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.policy.naming import said_by_person
 
@@ -39,6 +40,7 @@ class GivenByPerson:
         tool: The name of the tool.
         arguments: The decisive arguments; each that has a value must have been said.
         others: The names of arguments that may have any value.
+        origin: Where the tool comes from; see `ArgumentHeuristic`.
 
     Raises:
         ConfigurationError: If no decisive argument is named.
@@ -47,9 +49,10 @@ class GivenByPerson:
     needs_history = True
     """The conversation is labelled for it."""
 
-    def __init__(self, tool: str, arguments: Iterable[str], *, others: Iterable[str] = ()) -> None:
+    def __init__(self, tool: str, arguments: Iterable[str], *, others: Iterable[str] = (), origin: str = LOCAL) -> None:
         if isinstance(arguments, str) or isinstance(others, str):
             raise ConfigurationError("arguments and others are lists of names, not one text")
+        self._origin = origin
         self._tool, self._arguments, self._others = tool, frozenset(arguments), frozenset(others)
         if not self._arguments:
             raise ConfigurationError("name the decisive arguments; a call without any was given by nobody")
@@ -59,7 +62,12 @@ class GivenByPerson:
         """Whether the person said every decisive value."""
         given = {name: value for name, value in call["args"].items() if value is not None}
         decisive = {name: value for name, value in given.items() if name in self._arguments}
-        if call["name"] != self._tool or not decisive or not given.keys() <= self._arguments | self._others:
+        if (
+            call["name"] != self._tool
+            or context.entry.origin != self._origin
+            or not decisive
+            or not given.keys() <= self._arguments | self._others
+        ):
             return False
         words = () if context.history is None else context.history.words
         everything = ((name, value) for name, one in decisive.items() for value in _values(one))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from toolgate_langchain.approvals.ready_heuristics.base import MAX_LISTED, ArgumentHeuristic
+from toolgate_langchain.catalog.entry import LOCAL
 from toolgate_langchain.policy.egress import EgressPolicy
 
 if TYPE_CHECKING:
@@ -27,13 +28,16 @@ class HostIn(ArgumentHeuristic):
         argument: The argument that is an address, or a list of addresses, all of which must be in the list.
         hosts: The hosts, as for `EgressPolicy(endpoints=...)`: `"api.example.com"` is that host by https.
         others: The names of arguments that may have any value.
+        origin: Where the tool comes from; see `ArgumentHeuristic`.
 
     Raises:
         ConfigurationError: If a host cannot be read.
     """
 
-    def __init__(self, tool: str, argument: str, hosts: Iterable[str], *, others: Iterable[str] = ()) -> None:
-        super().__init__(tool, argument, others=others)
+    def __init__(
+        self, tool: str, argument: str, hosts: Iterable[str], *, others: Iterable[str] = (), origin: str = LOCAL
+    ) -> None:
+        super().__init__(tool, argument, others=others, origin=origin)
         self._egress = EgressPolicy(endpoints=hosts)
 
     def approves(self, value: Any, context: HeuristicContext) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate_langchain.approvals.ready_heuristics.base import MAX_LISTED, ArgumentHeuristic
 from toolgate_langchain.approvals.resolved_path import path_inside
+from toolgate_langchain.catalog.entry import LOCAL
 from toolgate_langchain.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -30,13 +31,16 @@ class PathInside(ArgumentHeuristic):
         argument: The argument that is a path, or a list of paths, all of which must lie inside.
         root: An existing folder. It is itself not inside.
         others: The names of arguments that may have any value.
+        origin: Where the tool comes from; see `ArgumentHeuristic`.
 
     Raises:
         ConfigurationError: If the root is not an existing folder.
     """
 
-    def __init__(self, tool: str, argument: str, root: str | Path, *, others: Iterable[str] = ()) -> None:
-        super().__init__(tool, argument, others=others)
+    def __init__(
+        self, tool: str, argument: str, root: str | Path, *, others: Iterable[str] = (), origin: str = LOCAL
+    ) -> None:
+        super().__init__(tool, argument, others=others, origin=origin)
         self._root = Path(root).resolve()
         if not self._root.is_dir():
             raise ConfigurationError(f"the root {str(root)!r} is not an existing folder")

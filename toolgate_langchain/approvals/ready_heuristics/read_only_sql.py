@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from toolgate_langchain.approvals.ready_heuristics.base import ArgumentHeuristic
+from toolgate_langchain.catalog.entry import LOCAL
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.policy.sql import UnreadableSqlError, check_dialect, read_sql
 
@@ -35,6 +36,7 @@ class ReadOnlySql(ArgumentHeuristic):
         tables: The tables that may be read, with their schema where the statement names it; `None` is all.
         functions: Functions to let through besides those that are listed.
         others: The names of arguments that may have any value.
+        origin: Where the tool comes from; see `ArgumentHeuristic`.
 
     Raises:
         ConfigurationError: If there is no such dialect.
@@ -50,8 +52,9 @@ class ReadOnlySql(ArgumentHeuristic):
         tables: Iterable[str] | None = None,
         functions: Iterable[str] = (),
         others: Iterable[str] = (),
+        origin: str = LOCAL,
     ) -> None:
-        super().__init__(tool, argument, others=others)
+        super().__init__(tool, argument, others=others, origin=origin)
         if isinstance(tables, str) or isinstance(functions, str):
             raise ConfigurationError("tables and functions are lists of names, not one text")
         self._dialect = check_dialect(dialect)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.approvals.ready_heuristics.base import ArgumentHeuristic
+from toolgate_langchain.catalog.entry import LOCAL
 from toolgate_langchain.errors import ConfigurationError, needs_extra
 from toolgate_langchain.policy.shell import UnreadableCommandError, plain_commands
 from toolgate_langchain.policy.shell_runners import runs_other_commands
@@ -81,6 +82,7 @@ class ShellCommands(ArgumentHeuristic):
         argument: The argument that is the command line.
         allowed: The commands; a text stands for exactly these words with nothing behind them.
         others: The names of arguments that may have any value. Leave out a working folder or an environment.
+        origin: Where the tool comes from; see `ArgumentHeuristic`.
 
     Raises:
         ConfigurationError: If a command cannot be allowed; see `AllowedCommand`.
@@ -88,9 +90,15 @@ class ShellCommands(ArgumentHeuristic):
     """
 
     def __init__(
-        self, tool: str, argument: str, allowed: Sequence[AllowedCommand | str], *, others: Iterable[str] = ()
+        self,
+        tool: str,
+        argument: str,
+        allowed: Sequence[AllowedCommand | str],
+        *,
+        others: Iterable[str] = (),
+        origin: str = LOCAL,
     ) -> None:
-        super().__init__(tool, argument, others=others)
+        super().__init__(tool, argument, others=others, origin=origin)
         if isinstance(allowed, str):
             raise ConfigurationError(f"allowed is the text {allowed!r}; it must be a list of commands")
         self._allowed = tuple(AllowedCommand(one) if isinstance(one, str) else one for one in allowed)
