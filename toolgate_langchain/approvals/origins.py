@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolgate_langchain.approvals.shown import show_text
 from toolgate_langchain.policy.arguments import ArgumentView
-from toolgate_langchain.policy.flow import FlowPolicy
+from toolgate_langchain.policy.reading import ReadingPolicy
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def origin_notes(rulebook: Rulebook, call: ProposedCall, run: Run, history: Hist
     """A note for each decisive value of a call, with where it comes from; none where nothing untrusted was read."""
     view = _view(call, run, history)
     for policy in rulebook.argument_policies:
-        if view is not None and isinstance(policy, FlowPolicy):
+        if view is not None and isinstance(policy, ReadingPolicy):
             for one in policy.trace(view):
                 yield show_text(one.text).text.replace("\n", "\n    ")
 
@@ -35,7 +35,7 @@ def log_observed(rulebook: Rulebook, call: ProposedCall, run: Run, history: Hist
     """Log what a flow policy that only observes would have done."""
     view = _view(call, run, history)
     for policy in rulebook.argument_policies:
-        if view is None or not isinstance(policy, FlowPolicy) or not policy.observe:
+        if view is None or not isinstance(policy, ReadingPolicy) or not policy.observe:
             continue
         said = policy.would(view)
         if said.verdict is not Verdict.ALLOW:

@@ -25,9 +25,9 @@ from toolgate_langchain.hosts.reading import (
     words_in_place,
 )
 from toolgate_langchain.hosts.refusal import withheld
-from toolgate_langchain.policy.flow import FlowPolicy
 from toolgate_langchain.policy.history import (
     CLASS_MARK,
+    MAX_READ,
     UNLABELLED,
     UNTRUSTED_MARK,
     History,
@@ -35,7 +35,7 @@ from toolgate_langchain.policy.history import (
     ResultLabel,
     label_of,
 )
-from toolgate_langchain.policy.wording import MAX_READ
+from toolgate_langchain.policy.reading import ReadingPolicy
 from toolgate_langchain.vocabulary import DataClass
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class Flow:
         self.on = gate.rulebook.needs_history or any(
             getattr(heuristic, "needs_history", False) is True for heuristic in gate.judge.heuristics
         )
-        policies = [one for one in gate.rulebook.argument_policies if isinstance(one, FlowPolicy)]
+        given: tuple[object, ...] = gate.rulebook.argument_policies
+        policies = [policy for policy in given if isinstance(policy, ReadingPolicy)]
         self._policies, self._holds = policies, any(not policy.observe for policy in policies)
 
     # --- a run starts -------------------------------------------------------------------------

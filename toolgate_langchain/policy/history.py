@@ -13,12 +13,25 @@ if TYPE_CHECKING:
     from toolgate_langchain.catalog.profile import ToolProfile
     from toolgate_langchain.vocabulary import DataClass
 
-__all__ = ["UNLABELLED", "History", "ReadResult", "ResultLabel", "Scalar", "label_of", "scalars", "too_many"]
+__all__ = [
+    "MAX_READ",
+    "UNLABELLED",
+    "History",
+    "ReadResult",
+    "ResultLabel",
+    "Scalar",
+    "label_of",
+    "scalars",
+    "too_many",
+]
 
 UNTRUSTED_MARK: Final = "untrusted"
 """The note that something untrusted was read."""
 CLASS_MARK: Final = "class:"
 """The start of the note that data of a class was read."""
+
+MAX_READ: Final = 100_000
+"""Characters of one text that are looked at. What stands behind them names nothing."""
 
 MAX_SCALARS: Final = 20_000
 """Values of one structured result that are looked at; what comes behind them vouches for nothing."""

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.policy.dates import read_moment
+from toolgate_langchain.policy.history import MAX_READ
 from toolgate_langchain.policy.naming import ID_WORDS, names_day, parts_of, stems_of
 from toolgate_langchain.policy.tokens import address, number_text
-from toolgate_langchain.policy.wording import MAX_READ, wording
+from toolgate_langchain.policy.wording import wording
 
 if TYPE_CHECKING:
     from toolgate_langchain.policy.history import Scalar

@@ -13,11 +13,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.policy.dates import read_moment
-from toolgate_langchain.policy.history import History, ReadResult, Scalar, scalars, too_many
+from toolgate_langchain.policy.history import MAX_READ, History, ReadResult, Scalar, scalars, too_many
 from toolgate_langchain.policy.matching import can_name, is_id, is_value, mentions, of_one_kind, same
 from toolgate_langchain.policy.naming import names_day, said_by_person
 from toolgate_langchain.policy.tokens import address
-from toolgate_langchain.policy.wording import MAX_READ, wording
+from toolgate_langchain.policy.wording import wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,12 +13,10 @@ from functools import lru_cache
 from typing import Final
 
 from toolgate_langchain.policy.dates import Day, Moment, days_and_times
+from toolgate_langchain.policy.history import MAX_READ
 from toolgate_langchain.policy.tokens import NEXT_SENTENCE, addresses, bare, is_code, number_text
 
-__all__ = ["MAX_READ", "Wording", "wording"]
-
-MAX_READ: Final = 100_000
-"""Characters of one text that are looked at. What stands behind them names nothing."""
+__all__ = ["Wording", "wording"]
 
 _LONGEST_NAME: Final = 8
 """Words of a name that is told by its capital letters alone."""
