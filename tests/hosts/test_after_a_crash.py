@@ -112,7 +112,7 @@ def test_a_run_that_ended_is_not_taken_for_one_that_crashed() -> None:
     before = talk.messages
     talk.say("more")
     assert [message.id for message in talk.messages[: len(before)]] == [message.id for message in before]
-    assert ran.names == ["boom", "ok"]
+    assert sorted(ran.names) == ["boom", "ok"]  # siblings run side by side
 
 
 async def test_a_crash_in_an_agent_inside_of_a_tool_leaves_its_parents_call_a_result() -> None:
