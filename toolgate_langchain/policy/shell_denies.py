@@ -50,6 +50,7 @@ class DeniedCommands:
 
     Raises:
         ConfigurationError: If a name is not the plain name of a command.
+        MissingExtraError: If tree-sitter is not installed (extra `shell`).
     """
 
     __name__ = "denied commands"
@@ -60,6 +61,7 @@ class DeniedCommands:
         for name in self._denied:
             if not isinstance(name, str) or not name or "/" in name or name.split() != [name]:
                 raise ConfigurationError(f"{name!r} is not the plain name of a command")
+        parse_command("true")  # a missing library is told here, and not with the first call
 
     def __call__(self, view: ArgumentView) -> PolicyAnswer:
         """Deny a line with a denied command, and ask about one that is not plain."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.approvals.ready_heuristics.base import ArgumentHeuristic
 from toolgate_langchain.catalog.entry import LOCAL
-from toolgate_langchain.errors import ConfigurationError, needs_extra
-from toolgate_langchain.policy.shell import UnreadableCommandError, plain_commands
+from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.policy.shell import UnreadableCommandError, parse_command, plain_commands
 from toolgate_langchain.policy.shell_runners import runs_other_commands
 
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ class ShellCommands(ArgumentHeuristic):
         if isinstance(allowed, str):
             raise ConfigurationError(f"allowed is the text {allowed!r}; it must be a list of commands")
         self._allowed = tuple(AllowedCommand(one) if isinstance(one, str) else one for one in allowed)
-        with needs_extra("ShellCommands", "shell"):
-            import tree_sitter_bash  # noqa: F401  # looked for here, so that it is not missed when a call is judged
+        parse_command("true")  # a missing library is told here, and not with the first call
 
     def approves(self, value: Any, context: HeuristicContext) -> bool:
         """Whether every command is allowed."""
