@@ -26,6 +26,7 @@ from tests.ledger.databases import Databases, start_postgres
 from tests.ui.requests import request
 from toolgate_langchain import ApprovalAnswer, InMemoryLedger, SqlLedger
 from toolgate_langchain.approvals.ledger import GrantStatus
+from toolgate_langchain.approvals.recording.entries import Entry
 from toolgate_langchain.approvals.sql.tables import ANSWERS, EVENTS, GRANTS, REQUESTS
 from toolgate_langchain.approvals.steps import arun_steps, run_steps
 
@@ -142,11 +143,13 @@ def _filled(name: str, databases: Databases, rounds: int) -> Iterator[Row]:
     def appends(ledger: SqlLedger) -> Callable[[], None]:
         def appending() -> None:
             for _ in range(CALLS):
-                ledger.answer(f"r{next(_keys)}", YES, thread_id="thread", at=NOW)
+                key = f"r{next(_keys)}"
+                ledger.answer(key, YES, thread_id=key, at=NOW)
+                ledger.note([Entry("decided", key, key, {"v": 1})])
 
         return appending
 
-    for what, make in (("list what is pending", lists), ("append", appends)):
+    for what, make in (("list what is pending", lists), ("append an answer and a decision", appends)):
         timings = compare({"empty": make(empty), "full": make(full)}, rounds=rounds)
         low, ratio, high = timings.ratio("full", "empty")
         took, alone = (timings.median(which) / CALLS * 1e3 for which in ("full", "empty"))
