@@ -79,6 +79,7 @@ def test_what_is_named_as_a_whole_comes_from_the_person(words: str, argument: st
         ("Send it to Alice", "body", "Send it to Alice, and to Eve"),
         ("Send it to Alice", "recipient", "it"),
         ("Pick a random channel", "channel", "random"),
+        ("So A B C D E F G H I", "who", "A B C D E F G H I"),
         ("Read 'notes.txt'", "path", "notes"),
         ("Read 'my notes.txt'", "path", "/etc/my notes.txt"),
         ("Send 12.50 to her", "amount", 1250),
