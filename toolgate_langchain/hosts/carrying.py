@@ -6,6 +6,7 @@ does not get the claim leaves the node before anything is saved of it, so that t
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from toolgate_langchain.approvals.answer import read_answer
@@ -35,6 +36,8 @@ class Carrier:
         self._ledger, self._pause = ledger, pause()
         self._delivered = 0
         self._claimed: dict[str, str] = {}
+        self._void: Counter[str] = Counter()
+        """How often an answer that an earlier pass took in could not be used any more."""
         self._last = ""
         """The last request whose answer was on record."""
 
@@ -77,6 +80,9 @@ class Carrier:
             return
         # For this very pause: a fork of it is asked, and answered, on its own.
         key = f"{about}:{paused.task}"
+        if void := self._void[about]:
+            # An earlier pass claimed the answer that is void by now, and keeps that claim.
+            key = f"{key}:{void}"
         if (yield lambda: self._ledger.claim(key)) is not True:
             raise LeavesNothing(
                 f"request {about} was already answered: another worker carries its answer into the run; nothing "
@@ -91,8 +97,10 @@ class Carrier:
     def give_back(self, request_id: str) -> Steps[None]:
         """See `Carrying.give_back`."""
         key = self._claimed.pop(request_id, None)
-        if key is not None:
-            yield lambda: self._ledger.release(key)
+        if key is None:
+            self._void[request_id] += 1
+            return
+        yield lambda: self._ledger.release(key)
 
     def failed(self) -> Steps[None]:
         """See `Carrying.failed`."""
