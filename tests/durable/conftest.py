@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.durable.workers import Worksite
-from tests.ledger.conftest import databases, postgres, sqlite
+from tests.ledger.conftest import databases, postgres, postgresql, sqlite
 from tests.ledger.databases import Databases
 
-__all__ = ["databases", "postgres", "sqlite"]
+__all__ = ["databases", "postgres", "postgresql", "sqlite"]
 
 
 @pytest.fixture

@@ -1,0 +1,17 @@
+"""Lets workers die at every step of a conversation, in turn; says how many steps there were, and what was found.
+
+This process opens nothing itself, so that its workers are forked off one that holds no connection and no thread.
+"""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+from tests.durable.crash import every_point
+
+given = json.load(sys.stdin)
+# Who dies without another word leaves its connections to be found.
+warnings.simplefilter("ignore", ResourceWarning)
+points, faults = every_point(Path(given["folder"]), given["url"], given["form"], calls=(("send", "a"),), changes=True)
+print(json.dumps({"points": points, "faults": faults}))  # noqa: T201

@@ -1,0 +1,34 @@
+"""A worker dies at any step between request and recorded result: nothing unapproved, repeated, lost or left open."""
+
+from pathlib import Path
+
+from tests.behaviours.processes import run_child
+from tests.durable.crash import CHECKPOINTER, LEDGER, READS
+from tests.ledger.databases import Databases
+from toolgate_langchain.approvals.ledger import Ledger
+
+_DYING = Path(__file__).parent / "children" / "dying.py"
+
+
+def test_at_every_step_another_worker_brings_the_conversation_to_its_end(databases: Databases, tmp_path: Path) -> None:
+    """On SQLite and on PostgreSQL, after each change in ledger and checkpoints, and around each tool.
+
+    What is right before a change is what is right after the one before it; `python -m tests.durable.crash` dies there
+    as well.
+    """
+    root = tmp_path / "conversations"
+    root.mkdir()
+    form = "after_model" if databases.postgres is None else "after_agent"
+    url = databases.url.replace("timeout=0.2", "timeout=30")
+    found = run_child(_DYING, {"folder": str(root), "url": url, "form": form})
+    assert found["faults"] == []
+    assert found["points"] > 20
+
+
+def test_no_method_of_ledger_and_checkpointer_is_left_out() -> None:
+    assert {name for name in dir(Ledger) if not name.startswith("_")} - {"quiet"} <= {*LEDGER, "keeps_record"}
+    assert {"put", "put_writes", "get_tuple", "list", "aput", "aput_writes"} <= set(CHECKPOINTER)
+    assert (
+        READS & {"answer", "claim", "end", "expire", "grant", "note", "start", "try_again", "put", "put_writes"}
+        == set()
+    )
