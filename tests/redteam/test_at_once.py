@@ -16,6 +16,7 @@ from langgraph.types import Command
 from tests.support import Recorder, ScriptedModel, call, chat, says, with_profile
 from toolgate_langchain import Tier, ToolCatalog, ToolGate, ToolGateMiddleware, ToolProfile
 from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
+from toolgate_langchain.errors import AlreadyAnsweredError
 
 READ = ToolProfile(tier=Tier.READ_ONLY)
 SEND = ToolProfile(tier=Tier.CONSEQUENTIAL)
@@ -23,6 +24,7 @@ SEND = ToolProfile(tier=Tier.CONSEQUENTIAL)
 
 def test_one_answer_from_four_workers_at_once_runs_the_call_once() -> None:
     gate, ran = ToolGate(), Recorder()
+    told: list[str] = []
     for number in range(5):
         talk = chat([says(call("send", "a", x=number))], [ran.tool("send", SEND)], gate=gate, thread=str(number))
         talk.say()
@@ -34,10 +36,14 @@ def test_one_answer_from_four_workers_at_once_runs_the_call_once() -> None:
             if worker % 2:
                 gate.answer(talk.agent, talk.config, answer)
             else:
-                talk.agent.invoke(Command(resume=answer), talk.config)
+                try:
+                    talk.agent.invoke(Command(resume=answer), talk.config)
+                except AlreadyAnsweredError as late:
+                    told.append(str(late))
 
         with ThreadPoolExecutor(4) as workers:
             list(workers.map(give, range(4)))
+        assert all("already answered" in one for one in told)
         assert [arguments["x"] for _, arguments in ran.runs] == list(range(number + 1))
 
 
