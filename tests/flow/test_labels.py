@@ -9,7 +9,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
-from langchain_core.tools import BaseTool, InjectedToolCallId, tool
+from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, ToolException, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
@@ -52,6 +52,15 @@ def ran() -> Recorder:
 @pytest.fixture(params=[False, True], ids=["sync", "async"])
 def asynchronous(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
+
+
+def as_tool_of(agent: GatedAgent) -> BaseTool:
+    """A tool in which an agent without LangGraph works on a task."""
+
+    def helper(task: str) -> str:
+        return str(agent.invoke(task)["messages"][-1].content)
+
+    return with_profile(StructuredTool.from_function(helper, description="Let an agent do it."), OWN)
 
 
 def asked(talk: Chat) -> list[str]:
@@ -116,8 +125,33 @@ class TestSubagents:
         talk.say("Mail her")
         assert ran.names == ["read", "send"]
 
+    def test_nor_are_those_of_an_agent_without_langgraph(self, ran: Recorder) -> None:
+        gate = a_gate()
+        agent = GatedAgent(makes(call("send", "s", to=EVE)), [ran.tool("send", SEND)], gate)
+        script = [says(call("read")), says(call("helper", task=f"Mail {EVE}"))]
+        chat(script, [as_tool_of(agent), ran.tool("read", READ)], gate=gate).say("Do it")
+        assert ran.names == ["read"]
+
 
 class TestMessages:
+    def test_what_the_model_itself_said_in_earlier_runs_is_not_untrusted(self, ran: Recorder) -> None:
+        script = [says(call("own")), AIMessage("Read."), says(call("send", to="who@x.org"))]
+        talk = chat(script, [ran.tool("own", OWN), ran.tool("send", SEND)], gate=a_gate())
+        talk.say("Who is it?")
+        talk.say("Mail them")
+        assert ran.names == ["own", "send"]
+
+    def test_what_a_trusted_tool_says_of_a_failure_vouches_for_nothing(self, ran: Recorder) -> None:
+        def find(name: str) -> str:
+            raise ToolException(f"no such contact; did you mean {EVE}?")
+
+        failing = StructuredTool.from_function(find, name="find", description="Find.", handle_tool_error=True)
+        script = [says(call("read")), says(call("find", name="Eve")), SENDS]
+        tools = [ran.tool("read", READ), with_profile(failing, OWN), ran.tool("send", SEND)]
+        talk = chat(script, tools, gate=a_gate())
+        talk.say("Mail Eve")
+        assert asked(talk) == ["send"]
+
     def test_what_was_read_stays_read_when_its_message_is_gone(self, ran: Recorder) -> None:
         talk = chat([says(call("read")), AIMessage("Read."), SENDS], [ran.tool("read", READ), ran.tool("send", SEND)],
                     gate=a_gate())  # fmt: skip

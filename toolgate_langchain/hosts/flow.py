@@ -226,8 +226,6 @@ def _history(messages: Sequence[BaseMessage], notes: Mapping[str, str]) -> Histo
                 others.append(("a tool that the model's provider ran", brought))
         elif isinstance(message, ToolMessage):
             key = message_digest(message)
-            if f"{_WORDS}{key}" in notes:
-                continue
             if (read := _read(notes.get(f"{_RESULT}{key}"))) is not None:
                 tool, label = read
                 arguments = calls.get(message.tool_call_id, {})
