@@ -150,7 +150,6 @@ class TurnJudge:
             joins: The id of the saved turn that late calls become a part of, if there is one.
             save: Whether to make a record even where nothing must be remembered.
             said: What the ledger said where the rules were looked up; looked up here where it was not.
-            said: What the ledger said where the rules were looked up; looked up here where it was not.
             history: What was read before the turn, where a policy asks for it.
 
         Returns:

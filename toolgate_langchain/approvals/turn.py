@@ -130,8 +130,6 @@ class TurnRecord:
     """Whether every call that needed a person has its answer."""
     ledger: str = ""
     """The identity of the ledger that it was judged with; empty for one that ends with its process."""
-    ledger: str = ""
-    """The identity of the ledger that it was judged with; empty for one that ends with its process."""
     read: dict[str, str] | None = None
     """What had been read before the turn, as the ledger notes it; `None` where no policy asks for it."""
 
