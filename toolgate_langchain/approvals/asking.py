@@ -33,6 +33,8 @@ def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], positi
     """
     typed = call.code == Code.INPUT_REQUIRED
     allowed = _allowed(call, typed=typed)
+    warnings = _warnings(call)
+    rememberable = not typed and "approve" in allowed and not warnings
     return ApprovalRequest(
         request_id=call.request_id,
         digest=call.digest,
@@ -46,8 +48,8 @@ def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], positi
         reason=call.reason,
         position=position,
         of=of,
-        remember=() if typed or "approve" not in allowed else _offers(call, arguments, run),
-        warnings=call.warnings if call.preview is None else (*call.warnings, *call.preview.warnings),
+        remember=_offers(call, arguments, run) if rememberable else (),
+        warnings=warnings,
         notes=call.notes,
         preview="" if call.preview is None else call.preview.text,
         agent_path=run.agent_path,
@@ -56,6 +58,12 @@ def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], positi
         allowed=allowed,
         hint=_hint(call) if call.tier is None and call.origin == "local" else "",
     )
+
+
+def _warnings(call: CallRecord) -> tuple[str, ...]:
+    """What could mislead whoever looks at the request: of the call, its preview, and the reason, which may quote it."""
+    of_preview = () if call.preview is None else call.preview.warnings
+    return (*call.warnings, *of_preview, *show_text(call.reason, what="the reason").warnings)
 
 
 def _allowed(call: CallRecord, *, typed: bool) -> tuple[AnswerType, ...]:
@@ -67,9 +75,9 @@ def _allowed(call: CallRecord, *, typed: bool) -> tuple[AnswerType, ...]:
 
 def _offers(call: CallRecord, arguments: Mapping[str, Any], run: Run) -> tuple[MemoryOffer, ...]:
     """The "don't ask again"s that may be chosen, each saying in full what it would remember."""
-    if call.preview is not None and (call.preview.warnings or call.preview.fault):
+    if call.preview is not None and call.preview.fault:
         return ()
-    if call.memory == "never" or call.warnings or call.must_ask:
+    if call.memory == "never" or call.must_ask:
         return ()
     name = show_text(call.name).text
     offers: list[MemoryOffer] = []
