@@ -67,8 +67,10 @@ class TestTheInterruptValueIsOneRequest:
 
     def test_each_memory_that_may_be_chosen_says_exactly_what_it_would_remember(self, value: Any) -> None:
         texts = {(one["what"], one["scope"]): one["text"] for one in value["toolgate"]["remember"]}
-        assert set(texts) == {("arguments", "thread"), ("arguments", "run")}
+        # The run is for a known caller, so that "always" may also reach all conversations of theirs.
+        assert set(texts) == {("arguments", "thread"), ("arguments", "run"), ("arguments", "user")}
         assert all('{"to":"ann"}' in text for text in texts.values())
+        assert "in every conversation of kim" in texts["arguments", "user"]
 
     def test_it_is_a_request_of_langchains_own_middleware_too(self, value: Any) -> None:
         checked = TypeAdapter(HITLRequest).validate_python(value)

@@ -1,13 +1,14 @@
 """A request that expired: a late answer is refused as expired, the call is denied, and the run can go on."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from tests.behaviours.answering import approve, give
 from tests.durable.workers import FORMS, Worksite
-from tests.support import Chat, call, says
-from toolgate_langchain import GatedAgent, ToolGate
+from tests.support import Chat, Clock, Recorder, call, chat, says
+from toolgate_langchain import GatedAgent, Tier, ToolGate, ToolProfile
 from toolgate_langchain.errors import ConfigurationError, LedgerError
 from toolgate_langchain.testing import ScriptedModel
 
@@ -146,8 +147,21 @@ def test_with_lenient_answers_a_late_one_could_be_taken_for_another_so_that_is_a
         ToolGate(request_expiry=HOUR, answers="lenient")
 
 
-def test_in_memory_requests_expire_just_so() -> None:
-    now = [datetime(2026, 1, 2, tzinfo=UTC)]
-    gate = ToolGate(clock=lambda: now[0], request_expiry=HOUR)
-    agent = GatedAgent(ScriptedModel(script=[says(call("send", "s"))]), [], gate)
-    assert agent.invoke("go")["request"] is None  # there is no such tool, and nobody is asked
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("late", [True, False], ids=["late", "in time"])
+def test_in_memory_requests_expire_just_so(asynchronous: bool, late: bool) -> None:
+    """Request expired → denied as expired; the thread can go on. The clock is injected, tests never sleep."""
+    ran, clock = Recorder(), Clock()
+    send = ran.tool("send", ToolProfile(tier=Tier.CONSEQUENTIAL))
+    script = [says(call("send", "s", n=1)), says(text="as you wish"), says(call("send", "t", n=2))]
+    talk = chat(script, [send], gate=ToolGate(clock=clock, request_expiry=HOUR), asynchronous=asynchronous)
+    talk.say()
+    assert talk.request.expires_at == clock.now + HOUR
+    clock.forward(hours=1) if late else clock.forward(minutes=59, seconds=59)
+    given = give(talk, approve(talk.request.request_id))
+    assert (given.status, ran.count("send")) == (("expired", 0) if late else ("accepted", 1))
+    assert ("nobody gave it in time" in talk.result("s")) is late
+    assert talk.messages[-1].text == "as you wish"
+    talk.say("and another")
+    talk.answer()
+    assert ran.runs[-1] == ("send", {"n": 2})
