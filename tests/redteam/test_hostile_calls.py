@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.support import Chat, Recorder, ScriptedModel, call, chat, says, with_profile
 from toolgate_langchain import Surface, Tier, ToolGate, ToolGateMiddleware, ToolProfile, Verdict
 from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.testing.attacks.shown import UNCARRIED
 
 READ = ToolProfile(tier=Tier.READ_ONLY)
 SEND = ToolProfile(tier=Tier.CONSEQUENTIAL)
@@ -90,6 +92,29 @@ def test_a_large_text_that_can_be_carried_is_asked_about_or_runs() -> None:
         talk = chat([says(call("do", "a", text="x" * 1_000_000))], [ran.tool("do", profile)])
         talk.say()
         assert (len(talk.requests), len(ran.runs)) == (asked, 1 - asked)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("what", list(UNCARRIED))
+def test_however_readily_a_heuristic_says_yes_none_of_them_is_approved(what: str, asynchronous: bool) -> None:
+    """NaN, 1e999, an integer of 400 digits, nesting 10,000 deep, a 1 MB string, a lone surrogate → error or ask, in
+    bounded time; never auto-approved, never a crash."""
+    ran, asked = Recorder(), list[Any]()
+    gate = ToolGate(heuristics=[lambda made, _: asked.append(made["id"]) or True])  # type: ignore[func-returns-value]
+    made: Any = {"name": "do", "args": {"a": UNCARRIED[what]}, "id": "bad", "type": "tool_call"}
+    script = [says(made), says(call("do", "good", a="x"))]
+    talk = chat(script, [ran.tool("do", SEND)], gate=gate, asynchronous=asynchronous)
+    started = process_time()
+    talk.say()
+    if what == "a text of 1 MB":
+        assert (talk.request.tool_call_id, ran.runs, asked) == ("bad", [], [])
+        talk.answer("reject")
+        # A variant of what was rejected is a person's to release as well.
+        assert (talk.request.tool_call_id, ran.runs, asked) == ("good", [], [])
+    else:
+        assert "arguments are not valid" in talk.result("bad")
+        assert (ran.runs, asked) == ([("do", {"a": "x"})], ["good"])  # the positive control
+    assert process_time() - started < 5
 
 
 def with_configuration(x: int, config: RunnableConfig, callbacks: Any = None, **more: Any) -> str:
