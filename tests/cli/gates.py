@@ -21,3 +21,7 @@ SHARED = strict()
 def shared() -> ToolGate:
     """The same gate each time."""
     return SHARED
+
+
+def raising() -> ToolGate:
+    raise OSError("there is no such folder")

@@ -17,17 +17,12 @@ __all__ = ["app", "split_answers"]
 
 app = typer.Typer(
     help="One gate for every tool call that a LangChain agent makes.",
-    epilog="Exit codes: 0 done; 1 it failed, `run` had nobody there to answer, or `redteam` found something; "
-    "2 it cannot be used like this.",
+    epilog="Exit codes: 0 done; 1 it failed, nobody was there to answer `run` or `inbox`, or `redteam` or `replay` "
+    "found something; 2 it cannot be used like this.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-app.add_typer(rules, name="rules")
-app.command()(inbox)
-app.command()(record)
-app.command()(replay)
 
 _BETWEEN_ANSWERS: Final = re.compile(r",(?=\s*(?:approve|reject|always|always-tool|edit|respond)\s*(?:[:,]|$))")
 """A comma counts as one between two answers only where an answer follows: reasons and JSON hold commas."""
@@ -69,7 +64,7 @@ def run(
         str,
         typer.Argument(metavar="MODULE:AGENT", help="An agent, or a function without arguments that gives one."),
     ],
-    prompt: Annotated[str, typer.Argument(help="What to say to it.")],
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What to say to it.")],
     answers: _Answers = None,
     asynchronous: Annotated[bool, typer.Option("--async", help="Drive the agent asynchronously.")] = False,
     by: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Who answers, for the record.")] = None,
@@ -103,6 +98,12 @@ def redteam(
 
         code = run_red_team(gate, host or [])
     raise typer.Exit(code)
+
+
+app.command()(inbox)
+app.command()(record)
+app.command()(replay)
+app.add_typer(rules, name="rules")
 
 
 def split_answers(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.cli.loading import load
-from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.errors import ConfigurationError, ToolGateError
 from toolgate_langchain.testing.attacking import ControlOutcome, Outcome
 from toolgate_langchain.testing.redteam import all_hosts, red_team
 from toolgate_langchain.ui.screen import new_console, one_line
@@ -44,7 +44,7 @@ def run_red_team(name: str, hosts: Sequence[str]) -> int:
         The exit code: 1 where something was let through, refused by mistake, or broke.
 
     Raises:
-        ConfigurationError: If there is no such function, or no such host.
+        ConfigurationError: If there is no such function, it raises, or there is no such host.
     """
     make_gate = _gate_maker(name)
     chosen = [one for one in all_hosts() if not hosts or any(part in one.name for part in hosts)]
@@ -71,6 +71,12 @@ def _gate_maker(name: str) -> Callable[[], ToolGate]:
             f"{name} is a {type(found).__name__}; name a function without arguments that makes the gate, with a ledger "
             "and a catalog of its own each time"
         )
+    try:
+        found()
+    except ToolGateError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(f"calling {name} without arguments failed: {type(error).__name__}: {error}") from error
     made: Callable[[], ToolGate] = found
     return made
 
