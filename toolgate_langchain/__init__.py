@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from toolgate_langchain.catalog.remote import Declaration, RemoteServer
     from toolgate_langchain.catalog.wellknown import well_known_profiles
     from toolgate_langchain.errors import (
+        AlreadyAnsweredError,
         ConfigurationError,
+        DataAboveZoneError,
         HeuristicError,
         InvalidAnswerError,
         LedgerError,
         MissingExtraError,
+        RecordError,
         SessionError,
         ToolApprovalRequired,
         ToolGateError,
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.vocabulary import DataClass, Tier, TrustZone, Verdict
 
 __all__ = [
+    "AlreadyAnsweredError",
     "ApprovalAnswer",
     "ApprovalRequest",
     "ApprovalRule",
@@ -60,6 +64,7 @@ __all__ = [
     "Caller",
     "ConfigurationError",
     "ConsoleApprover",
+    "DataAboveZoneError",
     "DataClass",
     "Decision",
     "Declaration",
@@ -71,6 +76,7 @@ __all__ = [
     "InvalidAnswerError",
     "LedgerError",
     "MissingExtraError",
+    "RecordError",
     "Remember",
     "RemoteServer",
     "ResourcePolicy",
@@ -107,6 +113,7 @@ __all__ = [
 ]
 
 _WHERE = {
+    "AlreadyAnsweredError": "errors",
     "ApprovalAnswer": "approvals.answer",
     "ApprovalRequest": "approvals.request",
     "ApprovalRule": "policy.approval_rule",
@@ -115,6 +122,7 @@ _WHERE = {
     "Caller": "policy.caller",
     "ConfigurationError": "errors",
     "ConsoleApprover": "ui.console",
+    "DataAboveZoneError": "errors",
     "DataClass": "vocabulary",
     "Decision": "policy.decision",
     "Declaration": "catalog.remote",
@@ -126,6 +134,7 @@ _WHERE = {
     "InvalidAnswerError": "errors",
     "LedgerError": "errors",
     "MissingExtraError": "errors",
+    "RecordError": "errors",
     "Remember": "approvals.answer",
     "RemoteServer": "catalog.remote",
     "ResourcePolicy": "policy.resources",
