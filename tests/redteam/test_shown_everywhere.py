@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage
 
 from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import RemoteServer, Tier, ToolCatalog, ToolGate, ToolProfile, Verdict
-from toolgate_langchain.policy.arguments import PolicyAnswer
+from toolgate_langchain.policy.arguments import ArgumentView, PolicyAnswer
 from toolgate_langchain.testing.attacks.shown import HIDDEN
 
 READ = ToolProfile(tier=Tier.READ_ONLY)
@@ -99,3 +99,26 @@ def test_a_reason_cannot_pass_for_a_line_of_the_request(asynchronous: bool) -> N
     talk.say()
     starts = [line.split(":")[0] for line in talk.request.description().splitlines() if not line.startswith(" ")]
     assert starts.count("Surface") == starts.count("Tool") == 1
+
+
+@pytest.mark.parametrize("raw", ["", "\u202e"], ids=["plain", "hidden"])
+def test_what_a_policy_found_is_told_also_where_the_tool_is_asked_about_anyway(asynchronous: bool, raw: str) -> None:
+    """The reason is the rule's then; the policy's, which keeps the call from being remembered, is told beside it."""
+    ran = Recorder()
+
+    def new_address(view: ArgumentView) -> PolicyAnswer:
+        return PolicyAnswer(Verdict.ASK if view.arguments.get("to") == "eve" else Verdict.ALLOW, f"eve is new{raw}")
+
+    script = [says(call("send", "a", to="eve"), call("send", "b", to="ann"))]
+    gate = ToolGate(argument_policies=[new_address])
+    talk = chat(script, [ran.tool("send", SEND)], gate=gate, asynchronous=asynchronous)
+    talk.say()
+    (note,) = [one for one in talk.request.description().splitlines() if "eve is new" in one]
+    assert note.startswith("Note: a person must see it: new_address: eve is new")
+    assert not hidden_in(talk, "\u202e")
+    assert talk.request.remember == ()
+    talk.answer()
+    assert "eve is new" not in talk.request.description()
+    assert talk.request.remember != ()
+    talk.answer("reject")
+    assert ran.runs == [("send", {"to": "eve"})]

@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage, ToolCall
 from toolgate_langchain.approvals.described import Describe, described
 from toolgate_langchain.approvals.heuristics import Heuristic, HeuristicContext, ask_heuristics, heuristic_name
 from toolgate_langchain.approvals.origins import log_observed, origin_notes
+from toolgate_langchain.approvals.policy_notes import policy_notes
 from toolgate_langchain.approvals.preview import PREVIEW_SECONDS, SavedPreview, take_preview
 from toolgate_langchain.approvals.recording.recorder import Recorder
 from toolgate_langchain.approvals.request import request_digest
@@ -198,7 +199,8 @@ class TurnJudge:
             if decision.verdict is Verdict.ASK:
                 record.shown = canonical_json(proposed.arguments.values if proposed.arguments else None)[:2_000]
                 record.preview = yield from self._previewed(proposed)
-                record.notes = yield from self._notes(call, proposed, about, index)
+                seen = policy_notes(self.rulebook, proposed, run, history, decision)
+                record.notes = (*seen, *(yield from self._notes(call, proposed, about, index)))
                 if record.preview is not None and record.preview.fault:
                     fault = show_text(record.preview.fault).text
                     record.notes = (*record.notes, f"what it would do could not be told: {fault}")
