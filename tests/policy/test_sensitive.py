@@ -49,6 +49,37 @@ def test_words_that_only_contain_one(name: str) -> None:
     assert not is_sensitive(name)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("registry_key", "registryKeys", "primary_key", "token_file", "TOKEN_FILES", "keyPath", "secretsDir"),
+        *("auth_url", "tokenEndpoint", "auth-server", "password_command", "pass cmd", "credentials.file"),
+    ],
+)
+def test_a_name_that_says_where_a_secret_lies(name: str) -> None:
+    """`registry_key` and `token_file` are not masked: a masked value is never a command, a path or a host."""
+    assert not is_sensitive(name)
+    value = {name: "/srv/keys/a", "note": {name: "rm -rf /srv"}}
+    assert masked(value) == value
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("token", "fileToken", "file_password", "path_key", "registry_key_secret", "registry_api_key"),
+        *("keyFileToken", "dsn_url"),
+    ],
+)
+def test_a_name_that_only_begins_with_a_place(name: str) -> None:
+    """What a name says last counts: a token for a file is a token."""
+    assert is_sensitive(name)
+    assert masked({name: "a"}) == {name: MASK}
+
+
+def test_what_stands_inside_of_such_a_place_is_looked_at() -> None:
+    assert masked({"key_file": {"path": "/a", "password": "b"}}) == {"key_file": {"path": "/a", "password": MASK}}
+
+
 def test_masked_at_any_depth() -> None:
     """Under a sensitive name everything is masked at any depth, whatever its type; the rest stays as it is."""
     value = {

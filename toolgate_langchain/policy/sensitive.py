@@ -33,6 +33,16 @@ _WORDS: Final = frozenset(
 _ENDINGS: Final = ("password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey")
 # Two words that mean what `dsn` means.
 _PAIRS: Final = frozenset({("connection", "string"), ("conn", "str"), ("conn", "string")})
+# A name that ends so says where a secret lies or what fetches it: a path, a host or a command, which whoever reads a
+# record must see.
+_PLACES: Final = frozenset(
+    {
+        *("file", "filename", "path", "dir", "directory", "folder"),
+        *("url", "uri", "host", "hostname", "endpoint", "server", "command", "cmd"),
+    }
+)
+# Keys that open nothing: where something stands in a registry or a table.
+_OF_KEYS: Final = frozenset({"registry", "primary", "foreign", "partition", "sort"})
 # `max_tokens` counts; it holds none.
 _COUNTS: Final = frozenset({"max", "min", "num", "count", "total", "limit", "budget", "used", "per"})
 
@@ -44,18 +54,22 @@ def is_sensitive(name: str) -> bool:
     """Whether a field's name says that its value is a secret.
 
     The name is read as words, which case, digits and anything that is no letter part: `accessKey`, `token2`
-    and `X-Api-Key` are sensitive, `tokenizer` and `secretary` are not. Where it is in doubt, it is: a name that
-    merely sounds like a secret is masked in a record, and costs nobody more than that.
+    and `X-Api-Key` are sensitive, `tokenizer` and `secretary` are not. `token_file` and `registry_key` are not either:
+    they hold a path, and what is masked is never a path, a host or a command. Otherwise, where it is in doubt, it is:
+    a name that merely sounds like a secret is masked in a record, and costs nobody more than that.
 
     Args:
         name: The name of an argument, or of a field at any depth of one.
     """
     words = [word.casefold() for word in _WORD.findall(unicodedata.normalize("NFKC", name))]
+    # An address that a `dsn` is has its password in it.
+    if words and words[-1].removesuffix("s") in _PLACES and "dsn" not in words:
+        return False
     counted = not _COUNTS.isdisjoint(words)
-    for word in words:
-        if word == "tokens" and counted:
-            continue
+    for before, word in pairwise(["", *words]):
         singular = word[:-1] if word.endswith("s") else word
+        if (word == "tokens" and counted) or (singular == "key" and before in _OF_KEYS):
+            continue
         if word in _WORDS or singular in _WORDS or singular.endswith(_ENDINGS):
             return True
     return any(pair in _PAIRS for pair in pairwise(words))
