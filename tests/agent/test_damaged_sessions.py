@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from langchain_core.tools import BaseTool
+
 from tests.agent.talking import CONSEQUENTIAL, READ
 from tests.support import Recorder, ScriptedModel, call, says
 from toolgate_langchain import ApprovalSession, GatedAgent
@@ -12,9 +14,12 @@ from toolgate_langchain.errors import ToolGateError
 VALUES: list[Any] = [None, True, 0, 1.5, "", "approve", [], [1], {}, {"v": 1}, {"type": "approve"}]
 
 
-def agent(ran: Recorder) -> GatedAgent:
-    turn = says(call("list", "a"), call("deploy", "b", to="x"), call("deploy", "c", to="y"))
-    return GatedAgent(ScriptedModel(script=[turn]), [ran.tool("deploy", CONSEQUENTIAL), ran.tool("list", READ)])
+TURN = says(call("list", "a"), call("deploy", "b", to="x"), call("deploy", "c", to="y"))
+
+
+def agent(tools: list[BaseTool]) -> GatedAgent:
+    """An agent that knows nothing of what was answered before."""
+    return GatedAgent(ScriptedModel(script=[TURN]), tools)
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -26,7 +31,8 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def test_a_damaged_session_is_refused_or_gone_on_with_and_runs_nothing_that_waits(ran: Recorder) -> None:
-    begun = agent(ran).invoke("go")["session"]
+    tools = [ran.tool("deploy", CONSEQUENTIAL), ran.tool("list", READ)]
+    begun = agent(tools).invoke("go")["session"]
     assert begun.request is not None
     text, answer = json.dumps(begun.to_json()), {"type": "approve", "request_id": begun.request.request_id}
     read = refused = 0
@@ -37,7 +43,7 @@ def test_a_damaged_session_is_refused_or_gone_on_with_and_runs_nothing_that_wait
             holder[key] = value
             for given in (None, answer):
                 try:
-                    agent(ran).resume(ApprovalSession.from_json(damaged), given)
+                    agent(tools).resume(ApprovalSession.from_json(damaged), given)
                     read += 1
                 except ToolGateError:
                     refused += 1
