@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.steps import Steps
@@ -19,6 +19,10 @@ class Carrying(Protocol):
 
     def coming(self, request_id: str) -> bool:
         """Whether the next answer that is given may be one to this request."""
+        ...
+
+    def following(self) -> Any:
+        """The answer that comes after the one that was just given, as it was sent; `None` where there is none yet."""
         ...
 
     def take(self, request_id: str, *, on_record: bool = False) -> Steps[None]:
@@ -60,6 +64,10 @@ class AtOnce:
     def coming(self, request_id: str) -> bool:
         """See `Carrying.coming`."""
         return True
+
+    def following(self) -> Any:
+        """See `Carrying.following`."""
+        return None
 
     def take(self, request_id: str, *, on_record: bool = False) -> Steps[None]:
         """See `Carrying.take`."""

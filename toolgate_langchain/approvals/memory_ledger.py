@@ -247,6 +247,9 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemo
                     return StartStatus.MISSING
                 self._grants[request_id] = _Grant(digest, GrantStatus.STARTED)
                 return StartStatus.STARTED
+            # Before anything else: what was closed before it was answered has no digest.
+            if grant.status is GrantStatus.WITHDRAWN:
+                return StartStatus.WITHDRAWN
             if grant.digest != digest:
                 return StartStatus.MISMATCH
             match grant.status:
@@ -256,8 +259,6 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemo
                 case GrantStatus.PAUSED:
                     grant.status = GrantStatus.STARTED
                     return StartStatus.REENTERED
-                case GrantStatus.WITHDRAWN:
-                    return StartStatus.WITHDRAWN
                 case _ if repeatable:
                     grant.status = GrantStatus.STARTED
                     return StartStatus.STARTED

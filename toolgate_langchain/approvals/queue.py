@@ -18,7 +18,8 @@ from toolgate_langchain.approvals.edits import changed_arguments
 from toolgate_langchain.approvals.expiry import until_when
 from toolgate_langchain.approvals.identity import why_not
 from toolgate_langchain.approvals.judge import FindTool, TurnJudge, call_digest
-from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
+from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
+from toolgate_langchain.approvals.refused_before import RefusedBeforeError, refused_before
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.approvals.same_ledger import check_ledger
 from toolgate_langchain.errors import InvalidAnswerError
@@ -175,6 +176,10 @@ class ApprovalQueue:
                 if answer is not None:
                     # Where it was left in the ledger, the request waits there again.
                     yield partial(self._judge.ledger.send_back, call.request_id, answer)
+                if isinstance(problem, RefusedBeforeError) and self._judge.approvers is not None:
+                    error = f"That answer cannot be used: {problem}. It still waits."
+                    continue  # its giver may have been barred, which costs no try
+                if answer is not None:
                     yield from self._carrying.give_back(call.request_id)
                 bad += 1
                 if bad >= MAX_BAD_ANSWERS:
@@ -305,6 +310,9 @@ class ApprovalQueue:
         held = yield lambda: self._judge.ledger.answer_to(call.request_id)
         if held is not None and held.type != "reject" and held != answer:
             raise InvalidAnswerError(f"this request was answered before, with {held.type!r}, and that answer holds")
+        told = self._judge.ledger, self._carrying, call.request_id, answer
+        if held is None and (yield from refused_before(*told)):
+            raise RefusedBeforeError
 
     def _record_answer(self, call: CallRecord, answer: ApprovalAnswer) -> Any:
         now = self._judge.clock()
@@ -417,7 +425,11 @@ class ApprovalQueue:
         yield lambda: ledger.grant(call.request_id, call.digest)
         if call.outcome == "responded":
             # The text is the result from here on; a rejection comes too late.
-            yield lambda: ledger.start(call.request_id, call.digest, needs_grant=True, repeatable=True)
+            start = yield lambda: ledger.start(call.request_id, call.digest, needs_grant=True, repeatable=True)
+            if start is not StartStatus.STARTED:
+                # Closed before it was answered, as where the run went another way.
+                _refuse(call, Code.WITHDRAWN, f"its request was closed; its grant is {start.value}")
+                return
             yield lambda: ledger.end(call.request_id, GrantStatus.FINISHED)
 
     # --- the saved call -----------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolCall, ToolMessage
 
+from toolgate_langchain.approvals.carrying import AtOnce
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.approvals.turn import TurnRecord
@@ -51,6 +52,22 @@ class _Waits(Exception):  # it says what happens, and never leaves this module
 
     def __init__(self, shown: dict[str, Any]) -> None:
         self.shown = shown
+
+
+class _InSession(AtOnce):
+    """The answers of a session's turn, which were claimed before the questions are gone through.
+
+    Args:
+        earlier: Those that the session has, as far as they are not given yet.
+        new: The one that the run was resumed with, until it is given.
+    """
+
+    def __init__(self, earlier: Sequence[Any], new: Sequence[Any]) -> None:
+        self._earlier, self._new = earlier, new
+
+    def following(self) -> Any:
+        """See `Carrying.following`."""
+        return next(iter((*self._earlier, *self._new)), None)
 
 
 class AgentLoop(BaseTurns):
@@ -175,7 +192,8 @@ class AgentLoop(BaseTurns):
         run = self._runs.run_of(progress.state, progress.where)
         answered = {one.tool_call_id for one in _results(progress.messages, message)}
         try:
-            update = yield from self._ask_all(run, turn, message, progress.state, answered, ask)
+            carrying = _InSession(earlier, progress.given)
+            update = yield from self._ask_all(run, turn, message, progress.state, answered, ask, carrying)
         except _Waits as waits:
             progress.request, progress.status = ApprovalRequest.from_interrupt(waits.shown), "waiting"
             _came_too_late(progress, turn)

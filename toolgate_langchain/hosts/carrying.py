@@ -62,6 +62,12 @@ class Carrier:
         except InvalidAnswerError:
             return True
 
+    def following(self) -> Any:
+        """See `Carrying.following`. One answer of a pass is new, and it is the last."""
+        if self._pause is None or self._delivered > self._pause.answers:
+            return None
+        return self._pause.coming(self._delivered)
+
     def take(self, request_id: str, *, on_record: bool = False) -> Steps[None]:
         """See `Carrying.take`."""
         if on_record:

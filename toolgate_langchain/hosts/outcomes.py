@@ -14,6 +14,7 @@ from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
 from toolgate_langchain.approvals.identity import why_not
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.approvals.queue import MAX_BAD_ANSWERS
+from toolgate_langchain.approvals.refused_before import RefusedBeforeError, refused_before
 from toolgate_langchain.approvals.unknown import OUTCOME_ANSWERS, outcome_request
 from toolgate_langchain.errors import AlreadyAnsweredError, InvalidAnswerError
 from toolgate_langchain.hosts.refusal import reported
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import ToolMessage
 
     from toolgate_langchain.approvals.carrying import Carrying
+    from toolgate_langchain.approvals.inbox import LeftAnswer
     from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.approvals.turn import Run
@@ -130,12 +132,33 @@ def _asked(gate: ToolGate, request: ApprovalRequest, run: Run, question: Questio
             yield partial(ledger.send_back, key, given)
             error = f"{told}. It still waits."
             continue
-        yield from question.carrying.take(key)
-        yield partial(ledger.answer, key, given, thread_id=run.thread_id, at=gate.judge.clock())
         held: ApprovalAnswer | None = yield partial(ledger.answer_to, key)
-        return _known(given if held is None else held)
+        if held is None and (yield from refused_before(ledger, question.carrying, key, given)):
+            error = f"That answer cannot be used: {RefusedBeforeError()}."
+            continue
+        yield from question.carrying.take(key)
+        return _known((yield from _first(gate, given, request, run)))
     yield partial(ledger.withdraw, [key])
     return None
+
+
+def _first(gate: ToolGate, given: ApprovalAnswer, request: ApprovalRequest, run: Run) -> Steps[ApprovalAnswer]:
+    """The answer that holds: the first, if whoever gave it may, unless a no comes before it was used.
+
+    One that was left in the ledger is kept there before anybody looks at who gave it.
+    """
+    ledger, key, approvers = gate.ledger, request.request_id, gate.judge.approvers
+    while True:
+        yield partial(ledger.answer, key, given, thread_id=run.thread_id, at=gate.judge.clock())
+        held: ApprovalAnswer | None = yield partial(ledger.answer_to, key)
+        if held is None or held == given:
+            return given
+        left: LeftAnswer | None = yield partial(ledger.left_answer, key)
+        if left is None or left.taken_in:
+            return held
+        if given.type != "reject" and (approvers is None or not (yield from why_not(approvers, request, held.by))):
+            return held
+        yield partial(ledger.send_back, key, held)
 
 
 def _send_back(gate: ToolGate, raw: Any, request: ApprovalRequest) -> Steps[None]:

@@ -99,11 +99,13 @@ def _start(
         return StartStatus.MISSING
     if row.attempt == attempt:
         return None
+    was = GrantStatus(row.status)
+    # Before anything else: what was closed before it was answered has no digest.
+    if was is GrantStatus.WITHDRAWN:
+        return StartStatus.WITHDRAWN
     if row.digest != digest:
         return StartStatus.MISMATCH
-    match was := GrantStatus(row.status):
-        case GrantStatus.WITHDRAWN:
-            return StartStatus.WITHDRAWN
+    match was:
         case GrantStatus.PAUSED:
             outcome = StartStatus.REENTERED
         case GrantStatus.ISSUED:
