@@ -10,7 +10,8 @@ from toolgate_langchain.canonical import copy_plain
 from toolgate_langchain.hosts.record import CallOutcome
 from toolgate_langchain.hosts.recording import BY_A_PERSON, entry_of
 from toolgate_langchain.hosts.refusal import refusal, refused
-from toolgate_langchain.policy.decision import Code
+from toolgate_langchain.policy.decision import Code, Layer
+from toolgate_langchain.policy.sensitive import MASK, holds_sensitive
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def refuse(gate: ToolGate, attempt: Attempt, decision: Decision) -> Steps[ToolMe
         call["name"],
         run.context.surface.name,
         decision.code,
-        decision.reason,
+        _without_secrets(attempt, decision),
     )
     if record is not None and record.code == decision.code:
         return refused(record)
@@ -58,9 +59,14 @@ def refuse(gate: ToolGate, attempt: Attempt, decision: Decision) -> Steps[ToolMe
     return refusal(str(call["id"]), call["name"], decision.code, decision.reason, message_id=message_id)
 
 
-def tell(
-    gate: ToolGate, attempt: Attempt, decision: Decision, values: Mapping[str, Any] | None = None
-) -> Steps[None]:
+def _without_secrets(attempt: Attempt, decision: Decision) -> str:
+    """The reason as a log may have it: validators and policies may quote what they were given."""
+    declared = () if attempt.entry is None else attempt.entry.profile.sensitive
+    quotes = decision.code == Code.INVALID_ARGUMENTS or decision.layer is Layer.ARGUMENT_POLICIES
+    return MASK if quotes and holds_sensitive(attempt.call["args"], declared) else decision.reason
+
+
+def tell(gate: ToolGate, attempt: Attempt, decision: Decision, values: Mapping[str, Any] | None = None) -> Steps[None]:
     """Write one call at its end into the record, and tell the gate's observer of it.
 
     What cannot be written raises, so that nothing runs of which no record is left.

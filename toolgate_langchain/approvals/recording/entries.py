@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from toolgate_langchain.approvals.recording.given import Question, write_given
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView
 from toolgate_langchain.canonical import canonical_json
-from toolgate_langchain.policy.decision import Layer
+from toolgate_langchain.policy.decision import Code, Layer
 from toolgate_langchain.policy.sensitive import MASK, holds_sensitive, masked
 from toolgate_langchain.vocabulary import Verdict
 
@@ -132,7 +132,8 @@ def _entry(kind: Kind, which: Which, decision: Decision, question: Question | No
     if question is not None:
         said, call = question.said, question.call
         if call.entry is not None and call.arguments is None:
-            detail["call"]["fault"] = call.fault
+            # Validators may quote what they were given.
+            detail["call"]["fault"] = MASK if which.sensitive else call.fault
         # The call as it was asked about, which need not be the one that is recorded.
         arguments = None if call.arguments is None else masked(call.arguments.values, which.declared)
         if arguments != detail["call"]["arguments"]:
@@ -152,7 +153,7 @@ def _entry(kind: Kind, which: Which, decision: Decision, question: Question | No
 
 
 def _quotes(decision: Decision) -> bool:
-    return decision.layer is Layer.ARGUMENT_POLICIES or decision.must_ask
+    return decision.layer is Layer.ARGUMENT_POLICIES or decision.must_ask or decision.code == Code.INVALID_ARGUMENTS
 
 
 def ended(which: Which, status: str, result: Any, *, error: str = "", content: bool = False) -> Entry:

@@ -154,7 +154,8 @@ def _shown(record: CallRecord, which: Which, position: int, of: int) -> dict[str
     if which.sensitive:
         # Whoever wrote these may have quoted what is masked.
         notes = (MASK,) if record.notes else ()
-        record = replace(record, notes=notes, reason=MASK if record.must_ask else record.reason)
+        preview = record.preview and replace(record.preview, text=MASK, fault="")
+        record = replace(record, notes=notes, preview=preview, reason=MASK if record.must_ask else record.reason)
     request = request_for(record, which.run, masked(which.arguments, which.declared), position, of)
     return {
         "text": request.description(),
