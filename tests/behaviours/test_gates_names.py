@@ -72,7 +72,7 @@ LOOK_ALIKES = [
 
 
 @pytest.mark.parametrize("name", LOOK_ALIKES, ids=ascii)
-def test_names_are_compared_byte_for_byte(name: str) -> None:
+def test_names_are_compared_byte_for_byte(name: str, asynchronous: bool) -> None:
     """A name that looks like another is another name: nothing of the real tool holds for it."""
     gate = ToolGate(ToolCatalog.from_tools([Recorder().tool("dns_flush", READ)]))
     assert gate.decide_offer(name, surface="chat").code == "not_registered"
@@ -80,7 +80,8 @@ def test_names_are_compared_byte_for_byte(name: str) -> None:
     assert gate.decide({"name": name, "args": {}}, surface="chat").code == "unknown_tool"
     assert gate.unattended([name, "dns_flush"], surface="cron") == ["dns_flush"]
     ran = Recorder()
-    talk = chat([says(call(name, "x"), call("dns_flush", "y"))], [ran.tool("dns_flush", READ)], gate=gate)
+    script = [says(call(name, "x"), call("dns_flush", "y"))]
+    talk = chat(script, [ran.tool("dns_flush", READ)], gate=gate, asynchronous=asynchronous)
     talk.say()
     assert ran.runs == [("dns_flush", {})]
     assert "ran" not in talk.result("x")

@@ -13,8 +13,8 @@ from langchain_core.outputs import ChatGenerationChunk
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import PrivateAttr
 
-from tests.support import Chat, Recorder, ScriptedModel, call, chat, says
-from toolgate_langchain import InMemoryLedger, Tier, ToolGate, ToolGateMiddleware, ToolProfile
+from tests.support import Chat, Recorder, ScriptedModel, alone, call, chat, says
+from toolgate_langchain import InMemoryLedger, Tier, ToolGate, ToolProfile
 from toolgate_langchain.hosts.run_state import RULES, RUN, TURN
 from toolgate_langchain.policy.context import RunMemory
 
@@ -257,11 +257,13 @@ class Streaming(ScriptedModel):
             yield chunk
 
 
-def test_text_before_the_call_is_kept_and_streamed_at_once(asynchronous: bool) -> None:
+@pytest.mark.parametrize("when_needed", [False, True], ids=["every turn", "when needed"])
+def test_text_before_the_call_is_kept_and_streamed_at_once(asynchronous: bool, when_needed: bool) -> None:
     """Text before the call in the same message is kept and streamed at once."""
     ran, gate, model = Recorder(), ToolGate(), Streaming()
     tools = [ran.tool("deploy", ASKED)]
-    agent = create_agent(model, tools, middleware=[ToolGateMiddleware(gate)], checkpointer=InMemorySaver())
+    middleware = alone(gate, when_needed=when_needed)
+    agent = create_agent(model, tools, middleware=middleware, checkpointer=InMemorySaver())
     talk = Chat(agent, model, gate, asynchronous=asynchronous)
     streamed: list[tuple[str, Any]] = []
 

@@ -24,15 +24,19 @@ def fetching(recorder: Recorder, scope: EgressScope | None, tier: Tier = Tier.RE
 
 
 def fetch(
-    scope: EgressScope | None, *, tier: Tier = Tier.READ_ONLY, policy: Any = EGRESS, **args: Any
+    scope: EgressScope | None, *, tier: Tier = Tier.READ_ONLY, asynchronous: bool = False, **args: Any
 ) -> tuple[Chat, Recorder]:
     recorder = Recorder()
     talk = chat([says(call("fetch", "c", **args)), says(text="done")], [fetching(recorder, scope, tier)],
-                gate=ToolGate(argument_policies=[policy]), surface="chat")  # fmt: skip
+                gate=ToolGate(argument_policies=[EGRESS]), surface="chat", asynchronous=asynchronous)  # fmt: skip
     talk.say()
     return talk, recorder
 
 
+IN_BOTH_WORLDS = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+
+
+@IN_BOTH_WORLDS
 @pytest.mark.parametrize(
     ("scope", "given", "got"),
     [
@@ -45,12 +49,13 @@ def fetch(
     ],
 )
 def test_a_checked_endpoint_is_what_the_tool_gets(
-    scope: EgressScope, given: dict[str, Any], got: dict[str, Any]
+    scope: EgressScope, given: dict[str, Any], got: dict[str, Any], asynchronous: bool
 ) -> None:
-    _, recorder = fetch(scope, **given)
+    _, recorder = fetch(scope, asynchronous=asynchronous, **given)
     assert recorder.runs == [("fetch", got)]
 
 
+@IN_BOTH_WORLDS
 @pytest.mark.parametrize(
     ("scope", "given"),
     [
@@ -67,18 +72,19 @@ def test_a_checked_endpoint_is_what_the_tool_gets(
 )
 @pytest.mark.parametrize("tier", [Tier.READ_ONLY, Tier.CONSEQUENTIAL])
 def test_what_may_not_be_reached_is_denied_and_nobody_is_asked(
-    scope: EgressScope | None, given: dict[str, Any], tier: Tier
+    scope: EgressScope | None, given: dict[str, Any], tier: Tier, asynchronous: bool
 ) -> None:
-    talk, recorder = fetch(scope, tier=tier, **given)
+    talk, recorder = fetch(scope, tier=tier, asynchronous=asynchronous, **given)
     assert talk.requests == [] and recorder.runs == []
     assert talk.result("c") == "The call of 'fetch' was not executed. It is not permitted here."
 
 
-def test_a_person_is_shown_the_address_that_was_checked_and_it_is_what_is_remembered() -> None:
+@IN_BOTH_WORLDS
+def test_a_person_is_shown_the_address_that_was_checked_and_it_is_what_is_remembered(asynchronous: bool) -> None:
     recorder = Recorder()
     script = [says(call("fetch", "c1", url="/x#1")), says(call("fetch", "c2", url=f"{SITE}:443/x")), says(text="done")]
     talk = chat(script, [fetching(recorder, "own_site", Tier.CONSEQUENTIAL)],
-                gate=ToolGate(argument_policies=[EGRESS]), surface="chat")  # fmt: skip
+                gate=ToolGate(argument_policies=[EGRESS]), surface="chat", asynchronous=asynchronous)  # fmt: skip
     talk.say()
     assert talk.request.arguments == {"url": f"{SITE}/x"}
     talk.answer(remember="arguments")
@@ -86,9 +92,12 @@ def test_a_person_is_shown_the_address_that_was_checked_and_it_is_what_is_rememb
     assert recorder.runs == [("fetch", {"url": f"{SITE}/x"})] * 2
 
 
+@IN_BOTH_WORLDS
 @pytest.mark.parametrize(("edited", "runs"), [("/y#1", [f"{SITE}/y"]), ("https://evil.example", [])])
-def test_an_address_that_a_person_writes_is_checked_like_any_other(edited: str, runs: list[str]) -> None:
-    talk, recorder = fetch("own_site", tier=Tier.CONSEQUENTIAL, url="/x")
+def test_an_address_that_a_person_writes_is_checked_like_any_other(
+    edited: str, runs: list[str], asynchronous: bool
+) -> None:
+    talk, recorder = fetch("own_site", tier=Tier.CONSEQUENTIAL, asynchronous=asynchronous, url="/x")
     talk.answer("edit", edited_action={"name": "fetch", "args": {"url": edited}})
     assert talk.requests == []
     assert [args["url"] for _, args in recorder.runs] == runs

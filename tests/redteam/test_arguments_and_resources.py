@@ -168,14 +168,17 @@ def test_a_deny_on_a_number_stops_every_way_to_write_it_and_a_range_sees_the_num
         assert [decision.code for decision in decisions] == ["standing_deny", "approval_required"]
 
 
-def test_true_for_a_number_is_shown_matched_and_run_as_the_number_that_validation_makes_of_it() -> None:
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_true_for_a_number_is_shown_matched_and_run_as_the_number_that_validation_makes_of_it(
+    asynchronous: bool,
+) -> None:
     script = [
         says(call("wait", "c1", timeout_s=True)),
         says(call("wait", "c2", timeout_s="5", more="x")),
         says(text="done"),
     ]
     gate = ToolGate(heuristics=[ArgumentInRange("wait", "timeout_s", 5, 5)])
-    talk = chat(script, [wait], gate=gate, surface="chat")
+    talk = chat(script, [wait], gate=gate, surface="chat", asynchronous=asynchronous)
     talk.say()
     assert repr(talk.request.arguments) == "{'timeout_s': 1}"
     talk.answer()
