@@ -77,3 +77,28 @@ def test_a_link_that_was_moved_while_the_question_was_open_is_refused(
     assert "no longer the same" in results(conversation)["c3"]
     assert (root / "docs/a.txt").read_text() == "this is docs/a.txt"
     assert (root / "top.txt").read_text() == "this is top.txt"
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+def test_a_denied_file_answers_exactly_like_one_that_does_not_exist(
+    host: Host, file_tools: list[BaseTool], root: Path
+) -> None:
+    """Same text, same shape, same code to the model; and of the one beside them the content."""
+    resources = FileResources(root, POLICY)
+    paths = {
+        "denied": "private/key.txt",
+        "missing": "docs/nothing.txt",
+        "no right": "pay/may.txt",
+        "right": "docs/a.txt",
+    }
+    script = [says(*[call("read_file", name, file_path=path) for name, path in paths.items()]), says(text="done")]
+    gate = ToolGate(surfaces=[Surface("chat")], argument_policies=[resources])
+    conversation = host.start(
+        Setup(gate=gate, script=script, tools=resources.tools(file_tools), surface="chat", caller=ANN)
+    )
+    conversation.say("go")
+    told = {one.tool_call_id: one for one in conversation.messages if isinstance(one, ToolMessage)}
+    shapes = {name: one.model_dump(exclude={"id", "tool_call_id"}) for name, one in told.items()}
+    assert shapes["denied"] == shapes["missing"] == shapes["no right"]
+    assert (shapes["right"]["content"], shapes["right"]["status"]) == ("this is docs/a.txt", "success")
+    assert conversation.requests == []
