@@ -122,3 +122,21 @@ def test_what_a_policy_found_is_told_also_where_the_tool_is_asked_about_anyway(a
     assert talk.request.remember != ()
     talk.answer("reject")
     assert ran.runs == [("send", {"to": "eve"})]
+
+
+@pytest.mark.parametrize("raw", ["", "\u202e"], ids=["plain", "hidden"])
+def test_a_clean_calls_always_does_not_release_a_sibling_whose_preview_hides_something(
+    asynchronous: bool, raw: str
+) -> None:
+    """A clean call's "always this tool" while a sibling of that tool carries hidden characters → the sibling is still
+    asked."""
+    ran = Recorder()
+    profile = ToolProfile(tier=Tier.ROUTINE, preview=lambda arguments: f"saves {arguments['n']}{raw * arguments['n']}")
+    turn = says(call("save", "clean", n=0), call("save", "sibling", n=1))
+    talk = chat([turn], [ran.tool("save", profile)], asynchronous=asynchronous)
+    talk.say()
+    talk.answer("approve", remember="tool")
+    if raw:
+        assert (talk.request.tool_call_id, ran.runs) == ("sibling", [])
+        talk.answer("reject")
+    assert sorted(arguments["n"] for _, arguments in ran.runs) == ([0] if raw else [0, 1])

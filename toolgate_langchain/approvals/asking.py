@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.turn import CallRecord, Run
     from toolgate_langchain.policy.approval_rule import AnswerType
 
-__all__ = ["request_for"]
+__all__ = ["request_for", "warnings_of"]
 
 _ANSWERS: Final[tuple[AnswerType, ...]] = ("approve", "edit", "reject", "respond")
 
@@ -33,7 +33,7 @@ def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], positi
     """
     typed = call.code == Code.INPUT_REQUIRED
     allowed = _allowed(call, typed=typed)
-    warnings = _warnings(call)
+    warnings = warnings_of(call)
     rememberable = not typed and "approve" in allowed and not warnings
     return ApprovalRequest(
         request_id=call.request_id,
@@ -60,7 +60,7 @@ def request_for(call: CallRecord, run: Run, arguments: Mapping[str, Any], positi
     )
 
 
-def _warnings(call: CallRecord) -> tuple[str, ...]:
+def warnings_of(call: CallRecord) -> tuple[str, ...]:
     """What could mislead whoever looks at the request: of the call, its preview, and the reason, which may quote it."""
     of_preview = () if call.preview is None else call.preview.warnings
     return (*call.warnings, *of_preview, *show_text(call.reason, what="the reason").warnings)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
-from toolgate_langchain.approvals.asking import request_for
+from toolgate_langchain.approvals.asking import request_for, warnings_of
 from toolgate_langchain.approvals.carrying import AtOnce, Carrying
 from toolgate_langchain.approvals.edits import changed_arguments
 from toolgate_langchain.approvals.expiry import until_when
@@ -123,7 +123,7 @@ class ApprovalQueue:
         if call.exact and self._key(call) in self._rejected:
             _refuse(call, Code.REJECTED, "a person rejected this very call in this turn")
             return True
-        if call.must_ask or call.warnings or call.variant or call.at_cap or call.code == Code.INPUT_REQUIRED:
+        if call.must_ask or warnings_of(call) or call.variant or call.at_cap or call.code == Code.INPUT_REQUIRED:
             return False
         view = RuleView(
             RuleIndex(self.new_rules),
