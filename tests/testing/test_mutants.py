@@ -130,7 +130,7 @@ def test_a_ledger_that_takes_nothing_back() -> None:
     def first_holds(*_: Any, **__: Any) -> AnswerStatus:
         return AnswerStatus.REPEATED
 
-    keeps = with_ledger(answer=first_holds, answer_to=lambda _: None)
+    keeps = with_ledger(answer=first_holds, answer_to=lambda _: None, asked=lambda _: None)
     assert tried(keeps, "taken-back-after-the-answer").ok  # the queue itself holds a rejection
 
 

@@ -50,7 +50,6 @@ def refused_before(ledger: Ledger, carrying: Carrying, request_id: str, answer: 
         following = None
     if following is not None and replace(following, request_id=following.request_id or request_id) == answer:
         return False  # said twice
-    if following is not None and following.request_id == request_id:
-        return True
-    # A ledger that forgot the request forgot what was answered too, and the answer behind is another request's.
+    # A ledger that forgot the request, as one in another process's memory, forgot what was answered too. The answer
+    # behind may then be another request's, or take this one back.
     return (yield partial(ledger.asked, request_id)) is not None
