@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, delete, or_, select, update
 
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
-from toolgate_langchain.approvals.sql.noting import note_entry
+from toolgate_langchain.approvals.sql.noting import entry_there, note_entry
 from toolgate_langchain.approvals.sql.tables import ANSWERS, CLAIMS, GRANTS, REQUESTS
 from toolgate_langchain.approvals.sql.writing import insert_once, note_event
 
@@ -128,12 +128,16 @@ def _move(connection: Connection, request_id: str, was: GrantStatus, becomes: Gr
     return connection.execute(_MOVE, values).rowcount == 1
 
 
-def end(connection: Connection, request_id: str, status: GrantStatus, *, at: int, entry: Entry | None = None) -> None:
-    """See `RecordLedger.end`."""
-    if _move(connection, request_id, GrantStatus.STARTED, status):
+def end(connection: Connection, request_id: str, status: GrantStatus, *, at: int, entry: Entry | None = None) -> bool:
+    """See `RecordLedger.end`. Whether this ended it: it had not ended before."""
+    ended = _move(connection, request_id, GrantStatus.STARTED, status)
+    if ended:
         note_event(connection, f"call_{status.value}", at, request_id=request_id)
-        if entry is not None:
-            note_entry(connection, entry, at)
+    # Also of a call whose worker came to its end after somebody else had said what became of it. What stands there
+    # already is written again where only the word of its commit was lost.
+    if entry is not None and (ended or not entry_there(connection, entry)):
+        note_entry(connection, entry, at)
+    return ended
 
 
 def status(connection: Connection, request_id: str) -> GrantStatus | None:

@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, exists, select
 
 from toolgate_langchain.approvals.sql.tables import EVENTS, micros
 from toolgate_langchain.approvals.sql.writing import note_event
+from toolgate_langchain.canonical import canonical_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,13 +23,20 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.sql.calling import Caller
     from toolgate_langchain.approvals.sql.database import Database
 
-__all__ = ["RecordInSql", "note_entry"]
+__all__ = ["RecordInSql", "entry_there", "note_entry"]
 
 _THERE: Final = select(
     exists().where(
         EVENTS.c.request_id == bindparam("key"),
         EVENTS.c.kind == bindparam("kind"),
         EVENTS.c.detail.contains(bindparam("mark"), autoescape=False),
+    )
+)
+_SAME: Final = select(
+    exists().where(
+        EVENTS.c.request_id == bindparam("key"),
+        EVENTS.c.kind == bindparam("kind"),
+        EVENTS.c.detail == bindparam("text"),
     )
 )
 
@@ -44,6 +52,12 @@ def note_entry(connection: Connection, entry: Entry, at: int, *, mark: str = "")
     """
     detail = {**entry.detail, "mark": mark} if mark else entry.detail
     note_event(connection, entry.kind, at, request_id=entry.request_id, thread_id=entry.thread_id, **detail)
+
+
+def entry_there(connection: Connection, entry: Entry) -> bool:
+    """Whether the very same entry is in the record."""
+    same = {"key": entry.request_id, "kind": entry.kind, "text": canonical_json(dict(entry.detail))}
+    return bool(connection.execute(_SAME, same).scalar())
 
 
 def _note(connection: Connection, entries: Sequence[Entry], at: int, mark: str, tries: list[None]) -> None:

@@ -30,22 +30,32 @@ STAMPS: Final = Table(
 """The stamp of each owner's rules; none where nobody ever made any."""
 
 # Names of tables are ours, so nothing of anybody else comes into these statements.
-_EVENTS: Final = {"INSERT": "NEW", "UPDATE": "NEW", "DELETE": "OLD"}
+_EVENTS: Final = {"INSERT": ("NEW",), "UPDATE": ("OLD", "NEW"), "DELETE": ("OLD",)}
+
+
+def _anew(row: str) -> str:
+    """Give the owner of a row a new stamp, in SQLite."""
+    return (
+        f"DELETE FROM {STAMPS.name} WHERE scope = {row}.scope AND owner = {row}.owner; "  # noqa: S608
+        f"INSERT INTO {STAMPS.name} VALUES ({row}.scope, {row}.owner, hex(randomblob(16))); "
+    )
+
 
 MAKE_STAMPS: Final = {
     "sqlite": [
-        f"CREATE TRIGGER toolgate_rules_{verb.lower()} AFTER {verb} ON {RULES.name} BEGIN "  # noqa: S608
-        f"DELETE FROM {STAMPS.name} WHERE scope = {row}.scope AND owner = {row}.owner; "
-        f"INSERT INTO {STAMPS.name} VALUES ({row}.scope, {row}.owner, hex(randomblob(16))); END"
-        for verb, row in _EVENTS.items()
+        f"CREATE TRIGGER toolgate_rules_{verb.lower()} AFTER {verb} ON {RULES.name} "
+        f"BEGIN {''.join(map(_anew, rows))}END"
+        for verb, rows in _EVENTS.items()
     ],
     "postgresql": [
         "CREATE FUNCTION toolgate_stamp_rules() RETURNS trigger LANGUAGE plpgsql AS $$ "  # noqa: S608
         "DECLARE changed RECORD; BEGIN "
         f"IF TG_OP = 'TRUNCATE' THEN DELETE FROM {STAMPS.name}; RETURN NULL; END IF; "
-        "IF TG_OP = 'DELETE' THEN changed := OLD; ELSE changed := NEW; END IF; "
+        # A rule that changes hands is another's by now, and no longer its owner's.
+        "FOR changed IN SELECT OLD.scope, OLD.owner WHERE TG_OP <> 'INSERT' "
+        "UNION SELECT NEW.scope, NEW.owner WHERE TG_OP <> 'DELETE' LOOP "
         f"INSERT INTO {STAMPS.name} VALUES (changed.scope, changed.owner, gen_random_uuid()::text) "
-        "ON CONFLICT (scope, owner) DO UPDATE SET stamp = excluded.stamp; RETURN NULL; END $$",
+        "ON CONFLICT (scope, owner) DO UPDATE SET stamp = excluded.stamp; END LOOP; RETURN NULL; END $$",
         f"CREATE TRIGGER toolgate_rules_changed AFTER INSERT OR UPDATE OR DELETE ON {RULES.name} "
         "FOR EACH ROW EXECUTE FUNCTION toolgate_stamp_rules()",
         f"CREATE TRIGGER toolgate_rules_emptied AFTER TRUNCATE ON {RULES.name} "
