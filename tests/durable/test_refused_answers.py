@@ -13,9 +13,10 @@ from langgraph.types import Command
 from pydantic import BaseModel, field_validator
 
 from tests.durable.test_unknown_outcomes import crashed
-from tests.durable.workers import FORMS, Worksite
+from tests.durable.workers import FORMS, Worksite, before_first
 from tests.support import Recorder, ScriptedModel, call, says
 from toolgate_langchain import ApprovalAnswer, GatedAgent, Tier, ToolGate, ToolProfile
+from toolgate_langchain.errors import LedgerError
 
 IN_EVERY_FORM = pytest.mark.parametrize("form", FORMS)
 ASK = ToolProfile(tier=Tier.CONSEQUENTIAL)
@@ -127,6 +128,32 @@ def test_without_langgraph_it_is_no_different(recorder: Recorder) -> None:
 @pytest.fixture
 def recorder() -> Recorder:
     return Recorder()
+
+
+# --- a yes whose worker failed --------------------------------------------------------------------
+
+
+def _fails() -> None:
+    raise LedgerError("the database is away")
+
+
+@IN_EVERY_FORM
+@pytest.mark.parametrize("mode", ["strict", "lenient"])
+@pytest.mark.parametrize("method", ["note_person", "grant"])
+def test_a_no_after_a_yes_that_was_recorded_and_not_used_is_heard_though_nothing_is_asked_any_more(
+    small_site: Worksite, form: str, mode: Any, method: str
+) -> None:
+    first = small_site.worker(form=form, ledger=small_site.ledger(before_first(method, _fails)), answers=mode)
+    first.say()
+    key = first.request.request_id
+    with pytest.raises(LedgerError):
+        first.resume({"type": "approve", "request_id": key, "by": "ann"})
+    second = small_site.worker(says(text="unused"), form=form, answers=mode)
+    second.model.script.clear()
+    second.resume({"type": "reject", "message": "never", **({"request_id": key} if mode == "strict" else {})})
+    assert "never" in second.result("s")
+    assert (second.requests, small_site.ran.runs) == ([], [])
+    assert small_site.ledger().answer_to(key).type == "reject"
 
 
 # --- what became of a call ------------------------------------------------------------------------

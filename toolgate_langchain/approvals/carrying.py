@@ -21,8 +21,12 @@ class Carrying(Protocol):
         """Whether the next answer that is given may be one to this request."""
         ...
 
-    def following(self) -> Any:
-        """The answer that comes after the one that was just given, as it was sent; `None` where there is none yet."""
+    def following(self, further: int = 0) -> Any:
+        """The answer that comes after the one that was just given, as it was sent; `None` where there is none yet.
+
+        Args:
+            further: How many more are passed over.
+        """
         ...
 
     def take(self, request_id: str, *, on_record: bool = False) -> Steps[None]:
@@ -65,7 +69,7 @@ class AtOnce:
         """See `Carrying.coming`."""
         return True
 
-    def following(self) -> Any:
+    def following(self, further: int = 0) -> Any:
         """See `Carrying.following`."""
         return None
 

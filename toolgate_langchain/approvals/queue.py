@@ -19,7 +19,7 @@ from toolgate_langchain.approvals.expiry import until_when
 from toolgate_langchain.approvals.identity import why_not
 from toolgate_langchain.approvals.judge import FindTool, TurnJudge, call_digest
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
-from toolgate_langchain.approvals.refused_before import RefusedBeforeError, refused_before
+from toolgate_langchain.approvals.refused_before import RefusedBeforeError, noes_behind, refused_before
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.approvals.same_ledger import check_ledger
 from toolgate_langchain.errors import InvalidAnswerError
@@ -105,6 +105,7 @@ class ApprovalQueue:
             for position, call in enumerate(waiting, start=1):
                 if not self._cleared(call):
                     yield from self._ask_one(call, position, len(waiting), ask)
+            yield from self._taken_back_at_last()
             if waiting:
                 yield from self._carrying.settle(self._turn.turn_id)
             for call in waiting:
@@ -263,6 +264,12 @@ class ApprovalQueue:
         if any(call.request_id == answer.request_id and call.code == Code.EXPIRED for call in self._turn.calls):
             already = "has expired"
         return f"Request {str(answer.request_id)[:64]} {already}; this is request {request.request_id}."
+
+    def _taken_back_at_last(self) -> Steps[None]:
+        """Hear the noes behind all that was asked: a yes was on record when its worker failed, and is not used yet."""
+        for answer in noes_behind(self._carrying, next(reversed(self._answers), None)):
+            if call := next((call for call in self._turn.calls if call.request_id == answer.request_id), None):
+                yield from self._for_another(answer, request_for(call, self._run, self._effective(call), 1, 1))
 
     # --- taking an answer in ------------------------------------------------------------------
 

@@ -65,9 +65,9 @@ class _InSession(AtOnce):
     def __init__(self, earlier: Sequence[Any], new: Sequence[Any]) -> None:
         self._earlier, self._new = earlier, new
 
-    def following(self) -> Any:
+    def following(self, further: int = 0) -> Any:
         """See `Carrying.following`."""
-        return next(iter((*self._earlier, *self._new)), None)
+        return next(iter((*self._earlier, *self._new)[further:]), None)
 
 
 class AgentLoop(BaseTurns):

@@ -62,11 +62,10 @@ class Carrier:
         except InvalidAnswerError:
             return True
 
-    def following(self) -> Any:
+    def following(self, further: int = 0) -> Any:
         """See `Carrying.following`. One answer of a pass is new, and it is the last."""
-        if self._pause is None or self._delivered > self._pause.answers:
-            return None
-        return self._pause.coming(self._delivered)
+        number = self._delivered + further
+        return None if self._pause is None or number > self._pause.answers else self._pause.coming(number)
 
     def take(self, request_id: str, *, on_record: bool = False) -> Steps[None]:
         """See `Carrying.take`."""
