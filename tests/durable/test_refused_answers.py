@@ -13,7 +13,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, field_validator
 
 from tests.durable.test_unknown_outcomes import crashed
-from tests.durable.workers import FORMS, Worksite, before_first
+from tests.durable.workers import FORMS, LEASE, Worksite, before_first
 from tests.support import Recorder, ScriptedModel, call, says
 from toolgate_langchain import ApprovalAnswer, GatedAgent, Tier, ToolGate, ToolProfile
 from toolgate_langchain.errors import LedgerError
@@ -188,6 +188,20 @@ def test_a_no_comes_before_a_try_that_was_left_and_not_begun(small_site: Worksit
     assert talk.gate.answer(talk.agent, talk.config, answer).status == "accepted"
     assert "outcome is unknown" in talk.result("s")
     assert (small_site.ran.names, small_site.ledger().left_answers()) == (["send"], [])
+
+
+def test_a_no_after_a_try_that_was_recorded_and_not_begun_is_heard(small_site: Worksite) -> None:
+    key = crashed(small_site).request.request_id
+    first = small_site.worker(says(text="unused"), ledger=small_site.ledger(before_first("try_again", _fails)))
+    with pytest.raises(LedgerError):
+        first.resume({"type": "try_again", "request_id": key, "by": "ann"})
+    second = small_site.worker(says(text="unused"))
+    second.model.script.clear()
+    # What the first one claimed is claimed until its lease is over.
+    small_site.clock.forward(seconds=LEASE.total_seconds())
+    second.resume({"type": "reject", "request_id": key, "by": "bob"})
+    assert "outcome is unknown" in second.result("s")
+    assert small_site.ran.names == ["send"]
 
 
 def test_a_try_again_of_somebody_who_was_not_entitled_is_none_when_he_comes_on_duty(small_site: Worksite) -> None:

@@ -14,7 +14,7 @@ from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
 from toolgate_langchain.approvals.identity import why_not
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.approvals.queue import MAX_BAD_ANSWERS
-from toolgate_langchain.approvals.refused_before import RefusedBeforeError, refused_before
+from toolgate_langchain.approvals.refused_before import RefusedBeforeError, noes_behind, refused_before
 from toolgate_langchain.approvals.unknown import OUTCOME_ANSWERS, outcome_request
 from toolgate_langchain.errors import AlreadyAnsweredError, InvalidAnswerError
 from toolgate_langchain.hosts.refusal import reported
@@ -137,7 +137,14 @@ def _asked(gate: ToolGate, request: ApprovalRequest, run: Run, question: Questio
             error = f"That answer cannot be used: {RefusedBeforeError()}."
             continue
         yield from question.carrying.take(key)
-        return _known((yield from _first(gate, given, request, run)))
+        said: ApprovalAnswer = yield from _first(gate, given, request, run)
+        if said.type == "try_again":
+            # On record when its worker failed, and not begun: a no that came after it is heard.
+            for no in noes_behind(question.carrying, key):
+                entitled = approvers is None or not (yield from why_not(approvers, request, no.by))
+                if no.request_id == key and entitled:
+                    return no
+        return _known(said)
     yield partial(ledger.withdraw, [key])
     return None
 
