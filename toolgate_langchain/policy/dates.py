@@ -40,8 +40,10 @@ _TIME: Final = re.compile(
     re.IGNORECASE,
 )
 _WHOLE: Final = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+    r"(?:[T ]([0-9]{2}):([0-9]{2})(?::00(?:\.0{1,6})?)?(?:Z|[+-][01][0-9]:?(?:00|15|30|45))?)?"
 )
+"""To the minute, as people say it: digits behind it would be nobody's words."""
 
 
 def days_and_times(text: str) -> tuple[set[Day], set[Moment], str]:
@@ -51,7 +53,7 @@ def days_and_times(text: str) -> tuple[set[Day], set[Moment], str]:
     for pattern in (_ISO, _MONTH_FIRST, _DAY_FIRST):
         for found in pattern.finditer(text):
             month = found["month"]
-            number = int(month) if month.isdigit() else _MONTHS[month.lower()]
+            number = int(month) if month.isdigit() else _MONTHS[month.casefold()]
             days.add((int(found["year"]) if found["year"] else None, number, int(found["day"])))
         text = pattern.sub(" . ", text)
     for found in _TIME.finditer(text):

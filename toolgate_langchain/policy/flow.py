@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -12,11 +13,11 @@ from toolgate_langchain.policy.history import UNLABELLED, History, ResultLabel, 
 from toolgate_langchain.policy.naming import said_by_person
 from toolgate_langchain.policy.provenance import Origin, Provenance
 from toolgate_langchain.policy.sensitive import is_sensitive
-from toolgate_langchain.policy.tokens import addresses
+from toolgate_langchain.policy.tokens import address, addresses, number_text
 from toolgate_langchain.vocabulary import DataClass, TrustZone, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.catalog.profile import ToolProfile
@@ -31,6 +32,7 @@ _STAYS: Final = ("none", "own_site")
 """Scopes in which nothing that a tool is given leaves the house."""
 _MOST: Final = 200
 """Values of one call that are traced; each is looked for in all that was read. A call with more is asked about."""
+_MINUTE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::00)?Z?)?")
 _SHOWN: Final = 80
 """Characters of a value that a reason repeats; the request shows all of it beside."""
 
@@ -208,6 +210,17 @@ def _defaults(entry: CatalogEntry) -> Mapping[str, Any]:
     return {name: one["default"] for name, one in properties.items() if isinstance(one, dict) and "default" in one}
 
 
+def _exactly(value: Any, words: Iterable[str]) -> bool:
+    """Whether a value is written as the person wrote it, or in the one form that everybody has for it.
+
+    Blanks, letters' sizes and digits that tell no two values apart can still carry something away.
+    """
+    if not isinstance(value, str) or any(value in text for text in words):
+        return True
+    usual = (address(value), number_text(value))
+    return _MINUTE.fullmatch(value) is not None or value.removeprefix("https://") in usual
+
+
 def _above_a_ceiling(view: ArgumentView, history: History) -> str:
     """Why a call would hand data to a zone that may not have it; empty where it does not."""
     profile = view.entry.profile
@@ -221,7 +234,10 @@ def _above_a_ceiling(view: ArgumentView, history: History) -> str:
     named = not too_many(view.arguments, _MOST) and not any(
         True for given in view.arguments.values() for _ in _keys(given)
     )
-    if named and all(said_by_person(value, path.partition(".")[0], history.words) for path, value in values):
+    if named and all(
+        said_by_person(value, path.partition(".")[0], history.words) and _exactly(value, history.words)
+        for path, value in values
+    ):
         return ""
     undeclared = " (or of no declared class)" if seen is DataClass.SECRET else ""
     return (

@@ -96,7 +96,7 @@ class Scalar:
 
     value: Any
     path: str
-    """The keys that lead to it, joined by dots; places in lists are left out."""
+    """The keys that lead to it, joined by dots, and a dot in a key as `\\.`; places in lists are left out."""
     record: int
     """A number for the object that it stands in, the same for all values of that object and of those inside."""
     ancestors: tuple[int, ...] = ()
@@ -122,7 +122,9 @@ def _all_scalars(structure: Any) -> Iterator[Scalar]:
             records += 1
             inside = (*ancestors, record)
             for key in reversed(list(value)):
-                waiting.append((value[key], f"{path}.{key}" if path else str(key), records, inside))
+                # A dot in a key joins nothing: `{"a.b": 1}` is not `{"a": {"b": 1}}`.
+                step = str(key).replace(".", "\\.")
+                waiting.append((value[key], f"{path}.{step}" if path else step, records, inside))
         elif isinstance(value, list | tuple):
             waiting.extend((item, path, record, ancestors) for item in reversed(value))
         else:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.policy.dates import read_moment
 from toolgate_langchain.policy.history import MAX_READ
 from toolgate_langchain.policy.naming import ID_WORDS, names_day, parts_of, stems_of
-from toolgate_langchain.policy.tokens import address, number_text
+from toolgate_langchain.policy.tokens import address, is_code, number_of, number_text
 from toolgate_langchain.policy.wording import wording
 
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ __all__ = ["can_name", "is_id", "is_value", "mentions", "of_one_kind", "plain_te
 
 _SHORTEST_NAME: Final = 4
 """Characters of a value that can name a record in a text; shorter ones stand in any text."""
+
+_BLANKS: Final = re.compile(" +")
+_PARTED: Final = re.compile(r"[\s.()/-]+")
+"""What parts the digits of an account where people write it in groups."""
+_SHORTEST_CODE: Final = 8
 
 _VERBS: Final = re.compile("get|list|read|search|find|add|create|update|delete|remove|send|set|by|to|")
 """Words of tool names that say nothing of what the tool is about."""
@@ -38,10 +44,10 @@ def same(one: Any, other: Any) -> bool:
 
 
 def plain_text(value: Any) -> str:
-    """A value as text, blanks put together."""
+    """A value as text, blanks put together; a line break is none, as in a command."""
     if isinstance(value, float):
-        return format(value, "f")
-    return " ".join(str(value).split())
+        return number_of(value) or repr(value)
+    return _BLANKS.sub(" ", str(value).strip())
 
 
 def is_value(one: Scalar, value: Any, name: str) -> bool:
@@ -78,7 +84,7 @@ def mentions(text: str, value: Any) -> bool:
     """Whether a text holds a value at all, by itself; generous, because it only ever speaks against a value."""
     if len(text) > MAX_READ:
         return True
-    plain = plain_text(value)
+    plain = " ".join(plain_text(value).split())
     if not plain:
         return False
     if (number := number_text(plain)) is not None:
@@ -87,4 +93,32 @@ def mentions(text: str, value: Any) -> bool:
         return True
     if (moment := read_moment(plain)) is not None:
         return names_day(wording(text), moment[0])
-    return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", " ".join(text.split()), re.IGNORECASE) is not None
+    code = _PARTED.sub("", plain).casefold()
+    if len(code) >= _SHORTEST_CODE and is_code(plain) and code in _run_together(text):
+        return True
+    return _stands_in(_folded(text), plain.casefold())
+
+
+def _stands_in(text: str, plain: str) -> bool:
+    """Whether it stands in a text as a whole; without a pattern, because long texts are looked through for many."""
+    place = text.find(plain)
+    while place >= 0:
+        end = place + len(plain)
+        if not (_in_word(text[place - 1 : place]) or _in_word(text[end : end + 1])):
+            return True
+        place = text.find(plain, place + 1)
+    return False
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+@lru_cache(maxsize=512)
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+@lru_cache(maxsize=512)
+def _run_together(text: str) -> str:
+    return _PARTED.sub("", text).casefold()

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.policy.dates import Day, read_moment
-from toolgate_langchain.policy.tokens import address, number_text
+from toolgate_langchain.policy.tokens import address, number_of, number_text
 from toolgate_langchain.policy.wording import Wording, wording
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ __all__ = ["ID_WORDS", "names_day", "parts_of", "said_by_person", "stems_of"]
 
 ID_WORDS: Final = frozenset({"id", "ids", "number", "no", "nr", "key", "#"})
 """Words that say that a number is the name of something."""
+
+_BLANKS: Final = re.compile(" +")
 
 
 def said_by_person(value: Any, name: str, words: Iterable[str]) -> bool:
@@ -34,11 +36,12 @@ def _names(said: Wording, value: Any, name: str) -> bool:
         return False
     parts = parts_of(name)
     if isinstance(value, int | float):
-        number = number_text(format(value, "f") if isinstance(value, float) else str(value))
+        number = number_of(value)
         return number is not None and _names_number(said, number, parts, is_id=bool(parts & ID_WORDS))
     if not isinstance(value, str):
         return False
-    text = " ".join(value.split())
+    # Blanks tell nothing apart; a line break does, as in a command or the head of a mail.
+    text = _BLANKS.sub(" ", value.strip())
     if not text:
         return False
     if (moment := read_moment(text)) is not None:

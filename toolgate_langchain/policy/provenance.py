@@ -29,6 +29,10 @@ PERSON: Final = "the person's own words"
 _PLACES: Final = 8
 """Places of a result in which a value is looked at; an id stands in one or two, and each look reads everything."""
 
+_VALUES: Final = 200
+"""Values of one record that are looked at, each in everything that was read; the fields of a larger one vouch for
+nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -138,6 +142,8 @@ class Provenance:
         if _brought_along(result, value, name):
             return "its own call had brought it along"
         record = [one for one in scalars(result.structure) if one.record == found.record]
+        if len(record) > _VALUES:
+            return "it belongs to more values than can be looked at"
         others = {one.value for one in scalars(result.structure) if one.record != found.record}
         # Two records that are called alike are not told apart by the name.
         if any(one.path != found.path and one.value not in others and self._names_record(one.value) for one in record):

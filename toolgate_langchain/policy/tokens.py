@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NEXT_SENTENCE", "address", "addresses", "bare", "is_code", "number_text"]
+__all__ = ["NEXT_SENTENCE", "address", "addresses", "bare", "is_code", "number_of", "number_text"]
 
 _AROUND: Final = "\"'\u201c\u201d\u2018\u2019`()[]{}<>,;:!?*#|\u2026"
 """What stands around a word and does not belong to it. A dot only behind it."""
 
 _MAIL: Final = re.compile(r"[^\s@<>()\[\],;:=\"'“”`]{1,64}@[^\s@<>()\[\],;:\"'“”`/?#]{1,253}")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
-_HOST: Final = re.compile(r"(?:[^\W_](?:[\w-]{0,62})\.){1,10}[^\W\d_]{2,24}\.?(?::\d{1,5})?")
-_NUMERIC_HOST: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?")
+_WEB: Final = frozenset({"http://", "https://"})
+_HOST: Final = re.compile(
+    r"(?:[^\W_](?:[\w-]{0,62})\.){1,10}(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{1,59})\.?(?::[0-9]{1,5})?", re.IGNORECASE
+)
+_NUMERIC_HOST: Final = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5})?")
+_HOST_BEHIND_SLASHES: Final = re.compile(r"localhost|(?:0x[0-9a-f]+|[0-9]+)(?:\.(?:0x[0-9a-f]+|[0-9]+)){0,3}")
+"""What browsers also take for a host where `//` stands in front of it."""
 _FILE_ENDING: Final = re.compile(
     "avi|bmp|cfg|conf|csv|docx?|eml|exe|gif|gz|html?|ics|ini|jar|jpe?g|js|json|log|md|mov|mp[34]|odt|pdf|png|pptx?|py"
     "|rst|rtf|sql|svg|tar|tex|toml|tsv?|txt|wav|webp|xlsx?|xml|ya?ml|zip"
@@ -28,8 +33,15 @@ _FEWEST_DIGITS: Final = 8
 """Digits of a number that can be an account or a telephone; shorter ones are amounts and counts (E.164 numbers
 have 8 digits and more, IBANs 15 characters and more)."""
 _ACCOUNT: Final = re.compile(r"\+?[A-Za-z0-9][A-Za-z0-9.()/-]{6,80}")
+_DIGITS: Final = re.compile(r"\+?[0-9]+(?:[.()-]+[0-9]+)*")
+_SMALL: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+"""Only letters of ASCII have two sizes here: another mailbox or host may be behind `ß` and `ss`."""
 _LONGEST_WORD: Final = 2_000
+_LONGEST_NUMBER: Final = 40
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,2}(?:,[0-9]{3})+|[1-9][0-9]*)(?:\.[0-9]+)?")
 _WORD: Final = re.compile(r"[^\s,;|<>\"\u201c\u201d`()\[\]{}]+")
+_NO_PART: Final = re.compile(r"[^\w./\\?#@%&+~-]+")
+"""What no address without a scheme has in it, so that one may begin behind it."""
 _COULD_BE: Final = re.compile(r"[./:@]|(?:\d\D{0,2}){7}\d")
 """What every address has: a dot, a slash, a colon or an at sign, or the digits of an account."""
 NEXT_SENTENCE: Final = re.compile(r"\.(?=[A-Z])")
@@ -42,15 +54,14 @@ def bare(token: str) -> str:
 
 
 def number_text(text: str) -> str | None:
-    """One text for one number, `10` for `$10.00`; `None` where it is none."""
-    plain = text.strip().lstrip("$€£¥").replace(",", "")
-    if not plain or len(plain) > 40 or not re.fullmatch(r"-?\d+(?:\.\d+)?", plain):
-        return None
-    try:
-        number = Decimal(plain)
-    except InvalidOperation:  # digits of other scripts, which Decimal reads, do not come here
-        return None
-    return format(number.normalize(), "f")
+    """One text for one number, `10` for `$10.00`; `None` where it is none, as `007` and `1,5`."""
+    found = _NUMBER.fullmatch(text.strip().lstrip("$€£¥")) if len(text) <= _LONGEST_NUMBER else None
+    return None if found is None else format(Decimal(found.group().replace(",", "")).normalize(), "f")
+
+
+def number_of(value: float) -> str | None:
+    """The same for a number, with all of its digits."""
+    return number_text(format(Decimal(repr(value)), "f")) if isinstance(value, float) else number_text(str(value))
 
 
 def is_code(word: str) -> bool:
@@ -61,23 +72,27 @@ def is_code(word: str) -> bool:
 def address(text: str) -> str | None:
     """The normal form of a text that is an address as a whole, else `None`.
 
-    Hosts and mail addresses are compared in small letters, a path letter by letter; scheme, `www.` and a last
-    slash tell no two addresses apart.
+    Hosts and mail addresses are compared in small letters, a path letter by letter; `http`, `https` and no
+    scheme, `www.` and a last slash tell no two addresses apart.
     """
     word = text.strip().strip("<>")
     if not word or len(word) > _LONGEST_WORD or any(map(str.isspace, word)):
         return None
     if word.casefold().startswith("mailto:"):
-        word = word[7:].partition("?")[0]
+        word = word[7:]
+        if "?" in word:  # further recipients, or what is to be written to them
+            return None
     if _MAIL.fullmatch(word):
-        return word.rstrip(".").casefold()
+        return word.rstrip(".").translate(_SMALL)
     scheme = _SCHEME.match(word)
     rest = word[scheme.end() :] if scheme else word
     cut = next((place for place, character in enumerate(rest) if character in "/?#"), len(rest))
-    host, path = rest[:cut].casefold(), rest[cut:]
+    host, path = rest[:cut].translate(_SMALL), rest[cut:]
     if scheme is None and not _is_host(host, path):
         return _account(word)
-    return host.removeprefix("www.").rstrip(".") + path.rstrip("/")
+    normal = host.removeprefix("www.").rstrip(".") + path.rstrip("/")
+    kind = "" if scheme is None else scheme.group().translate(_SMALL)
+    return normal if not kind or kind in _WEB else kind + normal
 
 
 def _is_host(host: str, path: str) -> bool:
@@ -90,26 +105,41 @@ def _is_host(host: str, path: str) -> bool:
 
 
 def _account(word: str) -> str | None:
-    """An account, a telephone or another long number."""
+    """An account, a telephone or another long number; of what has nothing but digits, however they are parted."""
     if not _ACCOUNT.fullmatch(word):
         return None
     digits = sum(map(str.isdigit, word))
     if digits < _FEWEST_DIGITS or re.fullmatch(r"\d{4}-\d{2}-\d{2}(?:T.*)?", word):
         return None
-    return re.sub(r"[.()/-]", "", word).casefold()
+    if not _DIGITS.fullmatch(word):  # in a path or a code each sign counts
+        return word.translate(_SMALL)
+    return None if re.fullmatch(r"[0-9]+\.[0-9]+", word) else re.sub(r"[.()-]", "", word)  # 1234567.89 is an amount
 
 
 def addresses(text: str) -> Iterator[str]:
     """The addresses in a longer text, in their normal form."""
     for mail in _MAIL.finditer(text):
-        yield mail.group().rstrip(".").casefold()
+        yield mail.group().rstrip(".").translate(_SMALL)
     for found in _WORD.finditer(text):
         word = found.group()[:_LONGEST_WORD]
         if not _COULD_BE.search(word):
             continue
-        # What stands behind `=` is an address of its own only where it is no part of one.
-        for part in (word,) if address(bare(word)) is not None else (word, *word.split("=")):
+        # What stands behind `=` or the like is an address of its own only where it is no part of one.
+        whole = address(bare(word)) is not None
+        for part in (word,) if whole else (word, *word.split("="), *_behind_signs(word)):
             candidate = bare(part)
             for one in {candidate, NEXT_SENTENCE.split(candidate, maxsplit=1)[0]}:
                 if one and (normal := address(one)) is not None:
                     yield normal
+
+
+def _behind_signs(word: str) -> Iterator[str]:
+    """What a reader of web pages or a program can take for an address inside of a word, as `//host` in a link."""
+    scheme = _SCHEME.search(word)
+    if scheme is not None:
+        yield word[scheme.start() :]
+    for part in _NO_PART.split(word):
+        plain = part.replace("\\", "/")
+        inner = plain.lstrip("/")
+        host = re.split("[/?#]", inner, maxsplit=1)[0].translate(_SMALL)
+        yield f"http://{inner}" if plain.startswith("//") and _HOST_BEHIND_SLASHES.fullmatch(host) else inner

@@ -22,13 +22,13 @@ _LONGEST_NAME: Final = 8
 """Words of a name that is told by its capital letters alone."""
 
 _QUOTED: Final = re.compile(
-    r"(?<!\w)'([^'\n]{1,300})'(?!\w)|\"([^\"\n]{1,300})\"|\u201c([^\u201d\n]{1,300})\u201d"
-    r"|`([^`\n]{1,300})`|\u2018([^\u2019\n]{1,300})\u2019(?!\w)"
+    r"(?<!\w)'([^'\n]{1,300})'(?!\w)|\"([^\"\n]{1,300})\"|\u201c([^\u201c\u201d\n]{1,300})\u201d"
+    r"|`([^`\n]{1,300})`|\u2018([^\u2018\u2019\n]{1,300})\u2019(?!\w)"
 )
 _TOKEN: Final = re.compile(r"\S+")
 _ENDS_SENTENCE: Final = (".", "!", "?", ":", ";")
 _ENDS_NAME: Final = (*_ENDS_SENTENCE, ",", ")", "]", '"', "\u201d")
-_NUMBER: Final = re.compile(r"[$€£¥]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[$€£¥]?\d+(?:\.\d+)?")
+_NUMBER: Final = re.compile(r"[$€£¥]?[0-9][0-9,]*(?:\.[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,8 @@ def wording(text: str) -> Wording:
     for found in _TOKEN.finditer(rest):
         token = found.group()
         word = bare(token)
-        if _NUMBER.fullmatch(word) and not token.endswith("%"):
-            number = number_text(word)
-            assert number is not None
+        number = number_text(word) if _NUMBER.fullmatch(word) else None
+        if number is not None and not token.endswith("%"):
             numbers.add(number)
             numbered.add(("#" if token.lstrip("('\"").startswith("#") else before, number))
         elif is_code(word):
