@@ -97,7 +97,7 @@ class Flow:
         """
         conversation = conversation_of(run)
         known: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
-        new = {f"{_WORDS}{message_digest(one)}": str(one.text)[:MAX_READ] for one in given}
+        new = {f"{_WORDS}{message_digest(one)}": str(one.text)[:MAX_READ] for one in _said_now(given, known)}
         if run.start:
             # The task of an agent inside: what the model of the one around it wrote, which has read what is noted.
             tasks = [one for one in messages if isinstance(one, HumanMessage)]
@@ -207,6 +207,15 @@ class Flow:
         if words_in_place(message):
             note = {f"{_WORDS}{message_digest(message)}": str(message.text)[:MAX_READ]}
             yield partial(self._gate.ledger.note_read, conversation_of(run), note)
+
+
+def _said_now(given: Sequence[BaseMessage], known: Mapping[str, str]) -> Sequence[BaseMessage]:
+    """Those messages of the input that the person can be known to have written.
+
+    In a conversation that is known a run may have stopped before its model answered, behind a summary or a message of
+    a tool in the person's name. Nothing tells these from the input but that the input stands last.
+    """
+    return given[-1:] if known else given
 
 
 # --- from messages to a history -------------------------------------------------------------------
