@@ -126,6 +126,17 @@ def before(tmp_path: Path) -> Iterator[Before]:
     ledger.close()
 
 
+def test_a_rejection_behind_more_events_than_are_looked_at_is_no_approval(
+    before: Before, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The events are read from the first one on; the last word on the call may stand behind the last one read."""
+    assert before.asked("approve", to="a", n=1)
+    assert not before.asked(to="a", n=1)
+    so_far = len(before.gate.ledger.events())  # type: ignore[attr-defined]
+    monkeypatch.setattr("toolgate_langchain.approvals.ready_heuristics.approved_before._EVENTS", so_far)
+    assert before.asked("reject", to="a", n=1)
+
+
 def test_the_same_call_is_approved_for_some_minutes_after_a_person_approved_it(before: Before) -> None:
     assert before.asked("approve", to="a", n=1)
     before.clock.forward(minutes=9)
