@@ -98,6 +98,26 @@ def test_what_is_not_plain_is_asked_about(command: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "find . -name x -exec rm -f x +",
+        "git -c 'alias.x=!rm -rf .' x",
+        "git -c core.pager=rm log",
+        "tar -cf x --checkpoint=1 --checkpoint-action=exec=rm y",
+        "rsync -e 'rm x' a b",
+        "man -P rm ls",
+        "zip x y -TT rm",
+        "npm exec rm x",
+        "uv run rm x",
+        "pkexec ls",
+        "find . -exec sh x +",
+    ],
+)
+def test_a_line_in_which_an_option_may_hold_one_is_asked_about(command: str) -> None:
+    assert said(command) is not Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
     "command", ["ls", "git rm-x", "echo rm", "cat rm.txt", "ls 'rm x'", "rmdir x", "ls | grep curl", None, ["ls", "ls"]]
 )
 def test_a_plain_line_without_them_is_no_concern_of_the_policy(command: Any) -> None:

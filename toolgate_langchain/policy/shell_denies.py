@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from toolgate_langchain.errors import ConfigurationError
@@ -26,6 +27,9 @@ _BREAKS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 """What some reader takes for the end of a line, or of the text. To find a denied command behind it, it is one."""
 _SIGNS: Final = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029;|&(){}`<>]|\$(?!')")
 _BEFORE: Final = frozenset({"!", "if", "then", "else", "elif", "do", "while", "until", "time", "coproc"})
+_RUN: Final = frozenset({"run", "exec", "x", "dlx"})
+"""Words behind which `npm`, `uv`, `docker` and their like have a command."""
+_NO_NAME: Final = re.compile(r"[^\w.+-]+")
 _DROPPED: Final = str.maketrans("", "", "'\"\\$")
 
 
@@ -36,8 +40,8 @@ class DeniedCommands:
     a list, a group, a loop, a function, a substitution, with assignments before it, with quotes or backslashes in
     its name, or behind a command that runs others, as `sudo`, `env` or `xargs`. Of a line that is not plain also
     quoted text is denied in which one would begin behind a `;` or the like: no reader is trusted to know its quotes.
-    Any other line that is not plain, or in which a command runs others, is asked about: a variable, a file or
-    another program can hold any command.
+    Any other line that is not plain, or in which a command runs others, is asked about, and so is one in which the
+    name stands in an option or behind one: a variable, a file or another program can hold any command.
 
     It does not protect from the same thing done by another command; from scripts and configuration files; from a
     file that was copied to another name. A list of what is denied is never complete: allow what is needed, and
@@ -95,7 +99,22 @@ class DeniedCommands:
             return PolicyAnswer(Verdict.ASK, f"the command line is not plain: {error}")
         if any(runs_other_commands(name) for name, *_ in commands):
             return PolicyAnswer(Verdict.ASK, "a command in it runs other commands")
+        for _, *words in commands:
+            if (found := self._handed_on(words)) is not None:
+                return PolicyAnswer(Verdict.ASK, f"a command in it may run what an option says, and that has {found}")
         return _ALLOWED
+
+    def _handed_on(self, words: list[str]) -> str | None:
+        """What a command may be told to run: `find -exec`, `git -c` and others do, and no list of them is complete."""
+        behind = False
+        for before, word in pairwise(["", *words]):
+            behind = behind or before in _RUN or word.startswith("-") or "=" in word
+            inside = self._denied.intersection(_NO_NAME.split(word))
+            if behind and inside:
+                return min(inside)
+            if (before in _RUN or before.startswith("-")) and word != "." and runs_other_commands(word):
+                return word
+        return None
 
     def _denied_in(self, words: list[str]) -> str | None:
         """The denied command that a command is, or runs."""

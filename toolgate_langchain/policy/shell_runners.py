@@ -19,6 +19,9 @@ _RUNNERS: Final = frozenset(
         *("command", "builtin", "exec", "eval", "source", ".", "trap", "alias", "function", "enable", "coproc"),
         *("python", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "tclsh", "wish", "osascript"),
         *("awk", "gawk", "mawk", "nawk", "sed", "ed", "ex", "vi", "vim", "nvim", "emacs", "m4", "bc", "dc"),
+        *("pkexec", "run0", "gosu", "su-exec", "setuidgid", "chpst", "capsh", "runcon", "setarch", "linux64"),
+        *("prlimit", "numactl", "choom", "cgexec", "fakeroot", "proot", "firejail", "faketime", "torsocks"),
+        *("proxychains", "proxychains4", "unbuffer", "rlwrap", "entr", "valgrind", "start-stop-daemon", "ld.so"),
         *("ssh", "docker", "podman", "kubectl", "make", "npx", "uvx", "pipx", "tmux", "screen"),
     }
 )
