@@ -65,7 +65,7 @@ class TestTheRecord:
         start(sql)
         sql.withdraw(["r1"])
         start(sql)
-        assert kinds(sql) == ["start_missing", "grant_withdrawn", "start_mismatch"]
+        assert kinds(sql) == ["start_missing", "grant_withdrawn", "start_withdrawn"]
 
     def test_the_switch_is_in_the_record(self, sql: SqlLedger) -> None:
         sql.stop()
