@@ -92,6 +92,18 @@ class TestReading:
             read_answer(wrong)
         assert str(raised.value)
 
+    @pytest.mark.parametrize(
+        ("wrong", "told"),
+        [({"type": "aprove"}, "is 'aprove'"), ({"type": 1}, "is not a text"), ({"by": "ann"}, "is missing")],
+    )
+    def test_a_wrong_type_is_told_with_those_there_are(self, wrong: Any, told: str) -> None:
+        with pytest.raises(InvalidAnswerError) as raised:
+            read_answer(wrong)
+        assert str(raised.value) == (
+            f'"type" {told}; it must be one of approve, edit, reject, respond, or, where the outcome of a call '
+            "is asked for, try_again, done, failed"
+        )
+
     @given(JSON)
     def test_whatever_json_arrives_it_is_read_or_refused_and_never_a_yes_by_accident(self, value: Any) -> None:
         try:

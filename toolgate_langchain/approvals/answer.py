@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from pydantic import BeforeValidator, ConfigDict, Field, Strict, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
@@ -109,6 +109,7 @@ class ApprovalAnswer:
 
 _REMEMBER_KEYS = ("what", "scope", "expires_in")
 _KEYS = {"type", "request_id", "message", "edited_action", "input", "remember", "by"}
+_TYPES: Final = (*get_args(AnswerType), *get_args(OutcomeAnswer))
 
 
 def read_answer(value: Any, request: ApprovalRequest | None = None) -> ApprovalAnswer:
@@ -141,6 +142,15 @@ def read_answer(value: Any, request: ApprovalRequest | None = None) -> ApprovalA
         )
     if unknown := sorted(set(value) - _KEYS):
         raise InvalidAnswerError(f"unknown fields in the answer: {', '.join(unknown)[:200]}")
+    kind = value.get("type")
+    if kind not in _TYPES:
+        given_type = (
+            f"is {kind[:64]!r}" if isinstance(kind, str) else "is not a text" if "type" in value else "is missing"
+        )
+        raise InvalidAnswerError(
+            f'"type" {given_type}; it must be one of {", ".join(get_args(AnswerType))}, or, where the outcome of a '
+            f"call is asked for, {', '.join(get_args(OutcomeAnswer))}"
+        )
     plain = {key: item for key, item in value.items() if key not in ("edited_action", "remember")}
     try:
         if "edited_action" in value:
