@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from toolgate_langchain.policy.beside import text_beside
 from toolgate_langchain.policy.dates import read_moment
 from toolgate_langchain.policy.history import MAX_READ, History, ReadResult, Scalar, scalars, too_many
 from toolgate_langchain.policy.matching import can_name, is_id, is_value, mentions, of_one_kind, same
@@ -179,7 +180,18 @@ class Provenance:
         for result in self._history.results:
             if not result.label.trusted:
                 texts.extend((_named(result), text) for text in _loose_texts(result))
+                if id(result) in self._beside:
+                    texts.append((_named(result), self._beside[id(result)]))
         return tuple(texts)
+
+    @cached_property
+    def _beside(self) -> dict[int, str]:
+        """What the texts of results say that are looked at by their structure, besides it."""
+        return {
+            id(result): text_beside(result)
+            for result in self._history.results
+            if not result.label.trusted and result.structure is not None and result.label.trusted_fields
+        }
 
     def _texts_beside(self, found: Scalar, value: Any) -> Iterator[tuple[str, str]]:
         """The untrusted texts, but for those of the very record that a trusted field belongs to."""
@@ -190,6 +202,7 @@ class Provenance:
             if result.structure is None or not result.label.trusted_fields:
                 yield _named(result), result.text
                 continue
+            yield _named(result), self._beside[id(result)]
             own = {one.record for one in scalars(result.structure) if one.path == found.path and same(one.value, value)}
             for one in scalars(result.structure):
                 inside = one.record in own or any(around in own for around in one.ancestors)
