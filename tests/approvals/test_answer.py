@@ -1,5 +1,6 @@
 """Reading answers: exactly one decision in a known shape, and nothing is guessed."""
 
+import json
 from typing import Any
 
 import pytest
@@ -64,6 +65,8 @@ class TestReading:
             {"decisions": [{"decisions": [{"type": "approve"}]}]},
             {"type": "edit"},
             {"type": "edit", "edited_action": {"name": "send"}},
+            {"type": "edit", "edited_action": ["name", "args"]},
+            {"type": "edit", "edited_action": "name"},
             {"type": "edit", "edited_action": {"name": 1, "args": {}}},
             {"type": "edit", "edited_action": {"name": "send", "args": []}},
             {"type": "edit", "edited_action": {"name": "send", "args": {}, "id": "x"}},
@@ -127,6 +130,25 @@ class TestReading:
     def test_an_answer_survives_its_journey_as_json(self, answer: ApprovalAnswer) -> None:
         assert read_answer(answer.to_json()) == answer
         assert read_answer(answer) is answer
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            ApprovalAnswer(type="edit", edited_name="send", edited_arguments={"n": 1}, by="ann"),
+            ApprovalAnswer(type="approve", request_id="r", input={"code": "7"}),
+            ApprovalAnswer(type="respond", message="done"),
+            ApprovalAnswer(type="reject", remember=Remember("arguments", "user", 60.0)),
+        ],
+        ids=repr,
+    )
+    def test_so_does_what_a_person_wrote_in_it(self, answer: ApprovalAnswer) -> None:
+        assert read_answer(json.loads(json.dumps(answer.to_json()))) == answer
+
+    def test_whoever_sent_a_wrong_field_is_told_which_one(self) -> None:
+        with pytest.raises(InvalidAnswerError, match=r"^request_id: "):
+            read_answer({"type": "approve", "request_id": 5})
+        with pytest.raises(InvalidAnswerError, match=r'^answer: .*"message"'):
+            read_answer({"type": "respond"})
 
 
 class TestMaking:

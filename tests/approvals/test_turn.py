@@ -73,6 +73,15 @@ class TestJson:
         """What cannot be read releases nothing."""
         assert TurnRecord.from_json(value) is None
 
+    def test_one_call_of_a_long_turn_is_read_by_itself(self) -> None:
+        """Whatever is wrong with the others does not matter to it."""
+        saved = turn(replace(BARE, call_id="a"), FULL).to_json()
+        saved["calls"] = [*saved["calls"], {"call_id": "b"}, "b"]
+        assert TurnRecord.from_json(saved) is None
+        one = TurnRecord.from_json(saved, only="c")
+        assert one is not None and one.calls == [FULL]
+        assert TurnRecord.from_json(saved, only="b") is None
+
     def test_only_an_approval_or_an_edit_is_a_release_by_a_person(self) -> None:
         outcomes: tuple[Any, ...] = ("", "released", "approved", "edited", "rejected", "responded", "refused")
         assert [one for one in outcomes if replace(BARE, outcome=one).person_released] == ["approved", "edited"]
