@@ -18,9 +18,9 @@ from toolgate_langchain.errors import InvalidAnswerError
 from toolgate_langchain.policy.context import CallFacts
 
 FULL = request(
-    caller="ann", remember=(EXACTLY, THE_TOOL), warnings=("w",), notes=("n",), preview="it would", agent_path=("a", "b"),
-    args_schema={"type": "object"}, allowed=("approve", "reject"), hint="h", error="e", position=2, of=3,
-    expires_at=datetime(2026, 1, 2, tzinfo=UTC),
+    caller="ann", remember=(EXACTLY, THE_TOOL), warnings=("w",), notes=("n",), preview="it would",
+    agent_path=("a", "b"), args_schema={"type": "object"}, allowed=("approve", "reject"), hint="h", error="e",
+    position=2, of=3, expires_at=datetime(2026, 1, 2, tzinfo=UTC),
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from toolgate_langchain.policy.matching import can_name, is_id, is_value, mentio
         (10.0, 10),
         ("1,000", 1000),
         (2.50, "2.5"),
+        (1e20, "100000000000000000000"),
         ("Ada@X.org", "ada@x.org"),
         ("https://www.a.example/b/", "a.example/b"),
     ],
@@ -33,6 +34,7 @@ def test_values_that_say_the_same_are_one(one: Any, other: Any) -> None:
         (True, True), (True, "True"), (False, "False"), (True, 1), (None, None), (None, "None"), ("", ""), (" ", ""),
         ("Plans.docx", "plans.docx!"), ("plans", "Plans"), (10, 11), ("10", "ten"), ("ada@x.org", "eve@x.org"),
         ("a.example/b", "a.example/c"), ("a.example/b", "words"), (1, "1 x"),
+        (float("inf"), "x"),
     ],
 )  # fmt: skip
 def test_what_says_nothing_and_what_says_something_else_is_not_one(one: Any, other: Any) -> None:
@@ -96,6 +98,8 @@ def test_what_is_too_short_too_long_or_a_number_or_a_day_cannot(value: Any) -> N
         ("pay 1,000 today", 1000),
         ("see https://www.a.example/b/.", "a.example/b"),
         ("on January 2", "2026-01-02"),
+        ("see a.de/b", "https://www.a.de/b"),
+        ("pay to AB12-3456", "AB123456"),
         ("to DE89 3704 0044 0532 0130 00", "DE89370400440532013000"),
     ],
 )
@@ -107,7 +111,8 @@ def test_a_text_speaks_of_what_stands_in_it_by_itself(text: str, value: Any) -> 
     ("text", "value"),
     [
         ("delete plans", "lans"), ("delete plans", "plan"), ("pay 1,000", 100), ("pay 10001", 1000),
-        ("any text at all", ""), ("any text at all", "  "), ("on January 3", "2026-01-02"), ("my_plans", "plans"),
+        ("any text at all", ""), ("any text at all", "  "),
+        ("a, b", ""), ("to get her", "together"), ("on January 3", "2026-01-02"), ("my_plans", "plans"),
         ("see a.de/bc", "a.de/b"),
     ],
 )  # fmt: skip

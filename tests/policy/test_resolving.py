@@ -103,6 +103,18 @@ class TestResolved:
             resolve(entry, different_each_time(), path="a")
 
     @EITHER
+    def test_policies_that_undo_each_other_leave_what_was_written(self, entry: CatalogEntry) -> None:
+        there, back = Links(lambda path: f"{path}/a"), Links(lambda path: path.removesuffix("/a"))
+        assert resolve(entry, there, back, path="b").values == {"path": "b"}
+
+    def test_one_argument_of_several_that_is_named_otherwise_is_enough(self) -> None:
+        class Two(Links):
+            def resolve_arguments(self, entry: CatalogEntry, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+                return {"path": "a", "copy": "real"}
+
+        assert resolve(UNVALIDATED, Two(str), path="a", copy="link").values == {"path": "a", "copy": "real"}
+
+    @EITHER
     def test_a_policy_that_raises_leaves_no_arguments(self, entry: CatalogEntry) -> None:
         with pytest.raises(InvalidArgumentsError, match="could not be looked up"):
             resolve(entry, Links(fails), path="a")
