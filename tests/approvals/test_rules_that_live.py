@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from tests.approvals.test_rules import NOW, Tool, rule, view
 from toolgate_langchain import Tier
 from toolgate_langchain.approvals.rule_ledger import Said
-from toolgate_langchain.approvals.rules import RuleIndex, RuleView
+from toolgate_langchain.approvals.rules import RuleIndex, RuleView, which_stays
 from toolgate_langchain.policy.context import RunMemory
 
 ANNS: dict[str, Any] = {"scope": "user", "caller": "ann", "request_id": "r"}
@@ -82,3 +82,8 @@ class TestBeside:
         seen = self.looked_up(RuleIndex(beside=self.BESIDE))
         assert seen.allows(Tool(name="other", tier=Tier.READ_ONLY), {}) is None
         assert seen.denies(Tool(name="other"), {"n": 1}) is None
+
+
+def test_of_two_that_were_made_at_one_moment_the_one_that_comes_stays() -> None:
+    kept, made = rule(request_id="a"), rule(request_id="b")
+    assert which_stays(kept, made) is made

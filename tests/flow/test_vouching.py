@@ -1,0 +1,36 @@
+"""What trusted results and trusted fields vouch for: their own kind of record, and addresses in their text."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.flow.reading import TRUSTED, asked, change, fields, history, read
+
+DELETE, MAIL = change("file_id"), change("to")
+EVENTS = read("", [{"id": "13"}], tool="list_events", label=fields("id"))
+FILES = read("", [{"id": "13"}], tool="list_files", label=fields("id"))
+
+
+class TestTheKindOfARecord:
+    def test_the_trusted_id_of_an_event_is_not_the_id_of_a_file(self) -> None:
+        assert asked(DELETE, {"file_id": "13"}, history(results=(EVENTS,)), name="delete_file")
+
+    def test_but_keeps_no_file_from_being_vouched_for(self) -> None:
+        assert not asked(DELETE, {"file_id": "13"}, history(results=(EVENTS, FILES)), name="delete_file")
+
+
+class TestAddressesInTrustedText:
+    TEXT = "Write to ada@x.org, or look at https://a.example/b first."
+
+    @pytest.mark.parametrize("structured", [False, True], ids=["text", "structure"])
+    def test_each_address_in_it_is_vouched_for_and_no_other(self, structured: bool) -> None:
+        note = {"n": 1, "note": self.TEXT}
+        notes = read("", note, label=TRUSTED) if structured else read(self.TEXT, label=TRUSTED)
+        before = history(results=(read("something"), notes))
+        assert not asked(MAIL, {"to": "ada@x.org"}, before)
+        assert not asked(MAIL, {"to": "https://a.example/b"}, before)
+        assert asked(MAIL, {"to": "eve@x.org"}, before)
+        assert asked(MAIL, {"to": "https://a.example/c"}, before)
+
+    def test_a_word_in_it_is_not(self) -> None:
+        assert asked(MAIL, {"to": "first"}, history(results=(read("something"), read(self.TEXT, label=TRUSTED))))
