@@ -95,3 +95,47 @@ class TestASavedHeuristic:
 
     def test_of_a_gate_that_has_none_any_more(self) -> None:
         assert Bench().gate.judge.still_known(CallFacts(heuristic="careful")).heuristic is None
+
+
+class TestWhatIsShown:
+    def test_everything_that_there_is_to_say_is_said_in_full(self) -> None:
+        assert FULL.description().splitlines() == [
+            "Tool: send (routine, local)",
+            "  to: ann",
+            "It would do: it would",
+            "Asked because: its tier is routine",
+            "Surface: cli, for ann",
+            "Agent: a > b",
+            "Can be answered until 2026-01-02 00:00 UTC",
+            "Warning: w",
+            "Note: n",
+            "h",
+        ]
+
+    def test_and_nothing_where_there_is_nothing(self) -> None:
+        assert request(arguments={}).description().splitlines() == [
+            "Tool: send (routine, local)",
+            "Arguments: none",
+            "Asked because: its tier is routine",
+            "Surface: cli",
+        ]
+
+    @pytest.mark.parametrize(
+        ("asked", "first"),
+        [
+            (request(), "Approval needed"),
+            (request(position=1, of=2), "Approval needed (1 of 2)"),
+            (request(kind="outcome"), "Outcome unknown"),
+            (FULL, "e"),
+        ],
+        ids=["alone", "in a queue", "outcome", "after an error"],
+    )
+    def test_the_message_begins_with_what_is_wanted(self, asked: ApprovalRequest, first: str) -> None:
+        message = asked.to_interrupt()["message"]
+        assert message == f"{first}\n\n{asked.description()}"
+
+    def test_screens_that_know_no_outcomes_offer_words_that_they_know(self) -> None:
+        value = request(kind="outcome", allowed=("done", "reject")).to_interrupt()
+        (review,) = value["review_configs"]
+        assert review["allowed_decisions"] == review["allowedDecisions"] == ["respond", "reject"]
+        assert value["toolgate"]["answers"] == ["done", "reject"]
