@@ -68,7 +68,7 @@ def _pause(root: Path, url: str, threads: int) -> None:
         talk.say(str(number))
 
 
-def _answer_all(root: Path, url: str, threads: int, which: int, start: int) -> None:
+def _answer_all(root: Path, url: str, threads: int, which: int, ready: int, start: int) -> None:
     """What one process does: it answers every thread that it saw waiting, in an order of its own."""
     agents, seen = _agents(root, url), []
     for number in range(threads):
@@ -78,6 +78,7 @@ def _answer_all(root: Path, url: str, threads: int, which: int, start: int) -> N
     # Half of them close on each other's heels, half in an order of their own.
     if which % 2:
         random.Random(which).shuffle(seen)
+    os.write(ready, b"r")
     os.read(start, 1)
     for number, config, key in seen:
         talk = agents[number % 3]
@@ -94,18 +95,25 @@ def race(root: Path, url: str, *, processes: int, threads: int) -> list[str]:
     in_child(prepare, new_case(root, url, "after_model", -1))
     in_child(lambda _: _pause(root, url, threads), new_case(root, url, "after_model", -2))
     ours, theirs = os.pipe()
+    waiting, ready = os.pipe()
     children = []
     for number in range(processes):
         child = os.fork()
         if child == 0:
             os.close(theirs)
             try:
-                _answer_all(root, url, threads, number, ours)
+                _answer_all(root, url, threads, number, ready, ours)
             except BaseException:
                 _note(root, "faults", traceback.format_exc())
                 os._exit(1)
             os._exit(0)
         children.append(child)
+    os.close(ready)
+    # Nobody starts before all have seen what waits; one that died before that leaves the rest to go on.
+    left = processes
+    while left and (seen := os.read(waiting, left)):
+        left -= len(seen)
+    os.close(waiting)
     os.write(theirs, b"s" * processes)
     for child in children:
         os.waitpid(child, 0)
