@@ -17,13 +17,13 @@ from toolgate_langchain.approvals.identity import UNSAID
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.errors import ConfigurationError, ToolApprovalRequired
-from toolgate_langchain.hosts.agent_children import InnerPause, check_questions_arrive
+from toolgate_langchain.hosts.agent_children import InnerPause, check_questions_arrive, starts_agents
 from toolgate_langchain.hosts.agent_entry import Entry, GatedAgentInput
 from toolgate_langchain.hosts.agent_loop import AgentLoop
 from toolgate_langchain.hosts.agent_model import check_bound
 from toolgate_langchain.hosts.agent_runs import SessionRuns
 from toolgate_langchain.hosts.agent_tools import read_tools
-from toolgate_langchain.hosts.agents_inside import AgentsInside
+from toolgate_langchain.hosts.agents_inside import AgentsInside, agents_held_by
 from toolgate_langchain.hosts.answering import AnswerResult, named_by
 from toolgate_langchain.hosts.checks import check_callables, check_caps
 from toolgate_langchain.hosts.gate import ToolGate
@@ -149,16 +149,20 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
         check_bound(model, frozenset(named))
         runs = SessionRuns(self.gate, surface=surface, caller=caller, configuration=configuration, zone=zone)
         runs.name = "" if name == _NO_NAME else name
-        inside = AgentsInside(self.gate)
+        inside, with_agents = AgentsInside(self.gate), set[str]()
         for tool in own:
             inside.check(tool)
+            held = agents_held_by(tool)
             if runs.asks_for_sure():
-                check_questions_arrive(tool, self.gate)
+                check_questions_arrive(tool, held, self.gate)
+            if starts_agents(held):
+                with_agents.add(tool.name)
         self._entry = Entry(runs, name=name, tools=own, keys=keys)
         self._loop = AgentLoop(
             runs,
             model=model,
             tools=read,
+            with_agents=frozenset(with_agents),
             offering=Offering(runs, AgentsInside(self.gate).check),
             retry=Retry() if retry is None else retry,
             system=SystemMessage(system_prompt) if isinstance(system_prompt, str) else system_prompt,

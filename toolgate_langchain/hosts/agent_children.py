@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate_langchain.approvals.turn import TurnRecord
 from toolgate_langchain.canonical import digest
 from toolgate_langchain.errors import ConfigurationError, ToolGateError
-from toolgate_langchain.hosts.agents_inside import agents_held_by, can_ask, is_graph, runs_tools
+from toolgate_langchain.hosts.agents_inside import can_ask, is_graph, runs_tools
 from toolgate_langchain.hosts.session import ApprovalSession
 
 if TYPE_CHECKING:
@@ -116,22 +116,27 @@ def request_ids_inside(inner: Mapping[str, Any]) -> Iterator[str]:
 # --- what is known before anything runs -----------------------------------------------------------------
 
 
-def starts_agents(tool: BaseTool) -> bool:
-    """Whether a tool holds an agent. Running such a call again would run what the agent did again."""
-    return any(not is_graph(agent) or runs_tools(agent) for agent in agents_held_by(tool))
+def starts_agents(held: Sequence[Any]) -> bool:
+    """Whether a tool holds an agent. Running such a call again would run what the agent did again.
+
+    Args:
+        held: What `agents_held_by` found in the tool.
+    """
+    return any(not is_graph(agent) or runs_tools(agent) for agent in held)
 
 
-def check_questions_arrive(tool: BaseTool, gate: ToolGate) -> None:
+def check_questions_arrive(tool: BaseTool, held: Sequence[Any], gate: ToolGate) -> None:
     """Refuse an agent of LangGraph whose questions a `GatedAgent` around it could not pass on.
 
     Args:
         tool: A tool of the `GatedAgent`.
+        held: What `agents_held_by` found in it.
         gate: The gate.
 
     Raises:
         ConfigurationError: Naming the tool and what to do.
     """
-    for agent in agents_held_by(tool):
+    for agent in held:
         if is_graph(agent) and can_ask(agent, gate):
             raise ConfigurationError(
                 f"the tool {tool.name!r} starts an agent of LangGraph ({agent.name!r}) that may have to ask a person; "

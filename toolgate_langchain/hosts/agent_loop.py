@@ -18,7 +18,7 @@ from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.approvals.turn import TurnRecord
 from toolgate_langchain.errors import TurnLimitReached
-from toolgate_langchain.hosts.agent_children import InnerPause, starts_agents
+from toolgate_langchain.hosts.agent_children import InnerPause
 from toolgate_langchain.hosts.agent_model import read_reply, with_tools
 from toolgate_langchain.hosts.agent_tools import AgentLastStep, CallToRun, OutcomeWaits
 from toolgate_langchain.hosts.answering import AnswerResult
@@ -77,6 +77,7 @@ class AgentLoop(BaseTurns):
         runs: The agent's runs.
         model: What gives the turns.
         tools: The agent's tools.
+        with_agents: The names of those that hold agents.
         offering: Says which of them are offered.
         retry: How often what failed for a moment is tried again.
         system: What stands before the conversation, where something does.
@@ -91,6 +92,7 @@ class AgentLoop(BaseTurns):
         *,
         model: Runnable[Any, Any],
         tools: Sequence[BaseTool | dict[str, Any]],
+        with_agents: frozenset[str],
         offering: Offering,
         retry: Retry,
         system: SystemMessage | None,
@@ -100,7 +102,6 @@ class AgentLoop(BaseTurns):
         self._model, self._tools, self._offering = model, tools, offering
         self._retry, self._system, self._max_turns = retry, system, max_turns
         self._by_name = {tool.name: tool for tool in tools if not isinstance(tool, dict)}
-        with_agents = frozenset(name for name, tool in self._by_name.items() if starts_agents(tool))
         self._last_step = AgentLastStep(runs, retry, with_agents)
         self._given: tuple[list[Any], Runnable[Any, Any]] | None = None
 
