@@ -48,9 +48,7 @@ def test_two_guards_with_different_settings_in_one_graph_are_refused(setting: st
     second = gate.graph([ran.tool("other")], **OTHER[setting])
     graph = with_both(first, second, only=only)
     for guard in (first, second) if only == "gate" else (first,):
-        with pytest.raises(
-            ConfigurationError, match=rf"with another {setting}.*the same|no node of the graph"
-        ):
+        with pytest.raises(ConfigurationError, match=rf"with another {setting}.*the same|no node of the graph"):
             guard.check(graph)
 
 
@@ -148,9 +146,7 @@ def test_one_that_is_built_inside_of_a_function_cannot_be_found_and_can_be_decla
 
     graph = graph_with(guard, run_tools).compile()
     guard.check(graph)  # not found: its documentation says so
-    with pytest.raises(
-        ConfigurationError, match=r"the tool node 'tool_nodes\[0\]' runs calls without asking"
-    ):
+    with pytest.raises(ConfigurationError, match=r"the tool node 'tool_nodes\[0\]' runs calls without asking"):
         guard.check(graph, tool_nodes=[ToolNode([tool])])
     guard.check(graph, tool_nodes=[guard.tool_node()])
 
