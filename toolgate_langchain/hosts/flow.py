@@ -22,6 +22,7 @@ from toolgate_langchain.hosts.reading import (
     message_digest,
     server_side,
     structure_of,
+    texts_in,
     words_in_place,
 )
 from toolgate_langchain.hosts.refusal import withheld
@@ -100,7 +101,9 @@ class Flow:
         new = {f"{_WORDS}{message_digest(one)}": str(one.text)[:MAX_READ] for one in _said_now(given, known)}
         if run.start:
             # The task of an agent inside: what the model of the one around it wrote, which has read what is noted.
-            tasks = [one for one in messages if isinstance(one, HumanMessage)]
+            # What the tool wrote itself may hold whatever it fetched.
+            written = set(texts_in(None if (around := current_run.get()) is None else around.arguments))
+            tasks = [one for one in messages if isinstance(one, HumanMessage) and str(one.text) in written]
             new |= {f"{_TASK}{message_digest(one)}": "" for one in tasks}
         elif not known and any(isinstance(one, AIMessage) for one in messages):
             new[_UNTRUSTED] = "history from elsewhere"

@@ -287,7 +287,8 @@ class LastStep:
 
     def _around(self, attempt: Attempt, request: CallRequest) -> ParentRun:
         """What the agents inside of a call share with it."""
-        return ParentRun(self._gate, attempt.run, attempt.call["name"], request.runtime)
+        call = request.tool_call
+        return ParentRun(self._gate, attempt.run, attempt.call["name"], request.runtime, arguments=call["args"])
 
     def _left(self, attempt: Attempt, error: BaseException) -> Steps[tuple[GrantStatus, ToolMessage | None]]:
         """How a call ended that raised, and its result; without one it goes on raising."""

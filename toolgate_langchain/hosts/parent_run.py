@@ -35,15 +35,22 @@ class ParentRun:
         tool_name: The tool.
         runtime: What the tool was given to run with; its `tools` and its `config` are looked at.
         children: Where a `GatedAgent` keeps the agents inside; `None` where their questions have no way out.
+        arguments: The arguments that the tool runs with; `None` where nothing asks what an agent inside is told.
     """
 
-    __slots__ = ("_checked", "_pauses", "_token", "children", "gate", "had_agents", "outer", "run", "runtime",
-                 "tool_name")  # fmt: skip
+    __slots__ = ("_checked", "_pauses", "_token", "arguments", "children", "gate", "had_agents", "outer", "run",
+                 "runtime", "tool_name")  # fmt: skip
 
     def __init__(
-        self, gate: ToolGate, run: Run, tool_name: str, runtime: Any = None, children: Children | None = None
+        self,
+        gate: ToolGate,
+        run: Run,
+        tool_name: str,
+        runtime: Any = None,
+        children: Children | None = None,
+        arguments: Any = None,
     ) -> None:
-        self.children, self.had_agents = children, False
+        self.children, self.had_agents, self.arguments = children, False, arguments
         self.gate, self.run, self.tool_name, self.runtime = gate, run, tool_name, runtime
         self.outer = current_run.get()
         self._token: Token[ParentRun | None] | None = None

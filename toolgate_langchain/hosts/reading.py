@@ -13,9 +13,17 @@ from toolgate_langchain.errors import NotPlainJsonError
 from toolgate_langchain.policy.decision import Code
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["from_the_gate", "input_of_run", "message_digest", "server_side", "structure_of", "words_in_place"]
+__all__ = [
+    "from_the_gate",
+    "input_of_run",
+    "message_digest",
+    "server_side",
+    "structure_of",
+    "texts_in",
+    "words_in_place",
+]
 
 _OWN_BLOCKS: Final = frozenset(
     {"text", "tool_use", "tool_call", "tool_call_chunk", "function_call", "input_json_delta", "thinking"}
@@ -97,3 +105,16 @@ def input_of_run(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
         elif not isinstance(message, SystemMessage):
             break
     return words[::-1]
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """All texts in a plain JSON value, at any depth, in no order."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
