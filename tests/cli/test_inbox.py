@@ -68,15 +68,15 @@ def visit(ledger: SqlLedger, *steps: tuple[str, str], by: str | None = "ann", wa
 
 
 def test_what_waits_is_listed_across_threads_oldest_first(ledger: SqlLedger, url: str) -> None:
-    ask(ledger, "r2", "two", minutes=5, tool_name="deploy", caller="ben")
-    ask(ledger, "r1", "one", minutes=3 * 24 * 60, expires_at=NOW + timedelta(days=900))
+    ask(ledger, "r2", "two", minutes=30 * 60, tool_name="deploy", caller="ben")
+    ask(ledger, "r1", "one", minutes=3 * 24 * 60 + 60, expires_at=NOW + timedelta(days=900))
     done = here("inbox", "--ledger", url)
     assert (done.returncode, done.stderr) == (0, "")
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in done.stdout.splitlines() if "│" in line]
     expires = f"{NOW + timedelta(days=900):%Y-%m-%d %H:%M:%S} UTC"
     assert lines == [
         ["r1", "one", 'send {"to":"ann"}', "routine", "", "3 d ago", expires],
-        ["r2", "two", 'deploy {"to":"ann"}', "routine", "ben", "5 min ago", ""],
+        ["r2", "two", 'deploy {"to":"ann"}', "routine", "ben", "1 d ago", ""],
     ]
 
 
