@@ -13,7 +13,7 @@ from benchmarks.agents import GATE, NO_GATE, TURNS, BriefModel, make_agent, make
 from benchmarks.decisions import rules_for
 from benchmarks.table import Row
 from toolgate_langchain import ApprovalAnswer, ApprovalRequest, InMemoryLedger, ToolCatalog, ToolGate, drive
-from toolgate_langchain.hosts.run_state import CHANNELS
+from toolgate_langchain.hosts.engine.run_state import CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from benchmarks.table import Row
 from toolgate_langchain import Decision, StandingRule, Tier, ToolCatalog, ToolGate, ToolGateMiddleware, tool_profile
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView
 from toolgate_langchain.approvals.turn import Run
-from toolgate_langchain.hosts.run_state import RUN, write_run
+from toolgate_langchain.hosts.engine.run_state import RUN, write_run
 from toolgate_langchain.policy.context import CallFacts, RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, decide
 

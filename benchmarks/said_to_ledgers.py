@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.support import Recorder, ScriptedModel, call, says
 from toolgate_langchain import Surface, Tier, ToolGate, ToolProfile, Verdict
 from toolgate_langchain.approvals.memory_record import RecordingInMemoryLedger
-from toolgate_langchain.hosts.driving import pending_requests
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable

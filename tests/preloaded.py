@@ -14,9 +14,9 @@ import tests.support
 import toolgate_langchain.approvals.sql
 import toolgate_langchain.cli.app
 import toolgate_langchain.cli.demo
-import toolgate_langchain.hosts.agent
-import toolgate_langchain.hosts.driving
-import toolgate_langchain.hosts.middleware
+import toolgate_langchain.hosts.gated.agent
+import toolgate_langchain.hosts.langgraph.driving
+import toolgate_langchain.hosts.langgraph.middleware
 import toolgate_langchain.ui.console
 
 __all__ = ["langchain", "langchain_openai", "langgraph", "psycopg", "sqlalchemy", "tests", "toolgate_langchain", "vcr"]

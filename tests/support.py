@@ -21,8 +21,8 @@ from langgraph.types import Command
 
 from toolgate_langchain import StandingRule, ToolGate, ToolGateMiddleware, ToolProfile, tool_profile
 from toolgate_langchain.approvals.request import ApprovalRequest
-from toolgate_langchain.hosts.driving import pending_requests
-from toolgate_langchain.hosts.run_state import RULES, read_rules
+from toolgate_langchain.hosts.engine.run_state import RULES, read_rules
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
 from toolgate_langchain.testing import ScriptedModel
 
 T = TypeVar("T")

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
         ToolGateWarning,
         TurnLimitReached,
     )
-    from toolgate_langchain.hosts.agent import GatedAgent
-    from toolgate_langchain.hosts.driving import adrive, drive, pending_requests
     from toolgate_langchain.hosts.gate import ToolGate
-    from toolgate_langchain.hosts.middleware import ToolGateMiddleware
-    from toolgate_langchain.hosts.resuming import aresume_answered, resume_answered
-    from toolgate_langchain.hosts.session import ApprovalSession
-    from toolgate_langchain.hosts.subagents import gate_subagents
+    from toolgate_langchain.hosts.gated.agent import GatedAgent
+    from toolgate_langchain.hosts.gated.session import ApprovalSession
+    from toolgate_langchain.hosts.inside.subagents import gate_subagents
+    from toolgate_langchain.hosts.langgraph.driving import adrive, drive, pending_requests
+    from toolgate_langchain.hosts.langgraph.middleware import ToolGateMiddleware
+    from toolgate_langchain.hosts.langgraph.resuming import aresume_answered, resume_answered
     from toolgate_langchain.policy.approval_rule import ApprovalRule
     from toolgate_langchain.policy.caller import Caller, RunConfiguration, Skill
     from toolgate_langchain.policy.decision import Decision
@@ -117,7 +117,7 @@ _WHERE = {
     "ApprovalAnswer": "approvals.answer",
     "ApprovalRequest": "approvals.request",
     "ApprovalRule": "policy.approval_rule",
-    "ApprovalSession": "hosts.session",
+    "ApprovalSession": "hosts.gated.session",
     "Approver": "approvals.approver",
     "Caller": "policy.caller",
     "ConfigurationError": "errors",
@@ -128,7 +128,7 @@ _WHERE = {
     "Declaration": "catalog.remote",
     "EgressPolicy": "policy.egress",
     "FlowPolicy": "policy.flow",
-    "GatedAgent": "hosts.agent",
+    "GatedAgent": "hosts.gated.agent",
     "HeuristicError": "errors",
     "InMemoryLedger": "approvals.memory_ledger",
     "InvalidAnswerError": "errors",
@@ -150,22 +150,22 @@ _WHERE = {
     "ToolCatalog": "catalog.catalog",
     "ToolGate": "hosts.gate",
     "ToolGateError": "errors",
-    "ToolGateMiddleware": "hosts.middleware",
+    "ToolGateMiddleware": "hosts.langgraph.middleware",
     "ToolGateWarning": "errors",
     "ToolProfile": "catalog.profile",
     "TrustZone": "vocabulary",
     "TurnLimitReached": "errors",
     "UnattendedToolFilter": "policy.unattended",
     "Verdict": "vocabulary",
-    "adrive": "hosts.driving",
-    "aresume_answered": "hosts.resuming",
-    "drive": "hosts.driving",
+    "adrive": "hosts.langgraph.driving",
+    "aresume_answered": "hosts.langgraph.resuming",
+    "drive": "hosts.langgraph.driving",
     "export_record": "approvals.recording.lines",
-    "gate_subagents": "hosts.subagents",
+    "gate_subagents": "hosts.inside.subagents",
     "mask_traces": "hosts.tracing",
-    "pending_requests": "hosts.driving",
+    "pending_requests": "hosts.langgraph.driving",
     "replay_record": "approvals.recording.replay",
-    "resume_answered": "hosts.resuming",
+    "resume_answered": "hosts.langgraph.resuming",
     "tool_profile": "catalog.profile",
     "well_known_profiles": "catalog.wellknown",
 }

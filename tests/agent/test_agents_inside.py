@@ -18,7 +18,7 @@ from tests.support import Recorder, ScriptedModel, call, says, with_profile
 from toolgate_langchain import ApprovalSession, GatedAgent, Surface, ToolApprovalRequired, ToolGate, Verdict
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.errors import ConfigurationError, SessionError
-from toolgate_langchain.hosts.retrying import Retry
+from toolgate_langchain.hosts.gated.retrying import Retry
 
 CHILD = Path(__file__).parent / "children" / "inside.py"
 

@@ -10,7 +10,7 @@ from tests.agent.talking import CONSEQUENTIAL, READ, ROUTINE, Talk, talk
 from tests.support import Recorder, call, says, with_profile
 from toolgate_langchain import ApprovalSession, Tier, ToolProfile
 from toolgate_langchain.errors import ConfigurationError, TurnLimitReached
-from toolgate_langchain.hosts.retrying import Retry, is_transient
+from toolgate_langchain.hosts.gated.retrying import Retry, is_transient
 
 
 class Waits:

@@ -13,7 +13,7 @@ from tests.agent.talking import CONSEQUENTIAL, READ, ROUTINE
 from tests.support import Recorder, ScriptedModel, call, says
 from toolgate_langchain import GatedAgent, ToolGate, ToolProfile
 from toolgate_langchain.errors import ConfigurationError, ToolGateWarning
-from toolgate_langchain.hosts.agent_model import with_tools
+from toolgate_langchain.hosts.gated.model import with_tools
 
 
 def openai(**settings: Any) -> ChatOpenAI:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from tests.support import Chat, Clock, Recorder, call, chat, says, with_profile
 from toolgate_langchain import InMemoryLedger, StandingRule, Tier, ToolGate, ToolProfile
 from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, RuleView
-from toolgate_langchain.hosts.run_state import RULES, read_rules, write_rules
+from toolgate_langchain.hosts.engine.run_state import RULES, read_rules, write_rules
 
 NOW = Clock().now
 ASKED = ToolProfile(tier=Tier.ROUTINE)
@@ -302,4 +302,4 @@ def test_a_rule_keeps_the_time_that_it_was_given(monkeypatch: pytest.MonkeyPatch
 def few(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     """Let a state hold fewer rules, so that a test need not make hundreds."""
     for module in ("runs", "turns"):
-        monkeypatch.setattr(f"toolgate_langchain.hosts.base_{module}.MAX_RULES_IN_STATE", limit)
+        monkeypatch.setattr(f"toolgate_langchain.hosts.engine.base_{module}.MAX_RULES_IN_STATE", limit)

@@ -12,7 +12,7 @@ from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import Caller, RunConfiguration, Tier, ToolGate, ToolProfile, TrustZone, Verdict
 from toolgate_langchain.approvals.preview import SavedPreview
 from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest
-from toolgate_langchain.hosts.run_state import CHANNELS, RULES, RUN, TURN, read_run, write_run
+from toolgate_langchain.hosts.engine.run_state import CHANNELS, RULES, RUN, TURN, read_run, write_run
 from toolgate_langchain.policy.context import RunContext
 
 ASKED = ToolProfile(tier=Tier.ROUTINE)
@@ -188,7 +188,7 @@ class TestChannels:
     def test_a_rule_that_goes_to_the_ledger_writes_nothing(
         self, asynchronous: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("toolgate_langchain.hosts.base_turns.MAX_RULES_IN_STATE", 1)
+        monkeypatch.setattr("toolgate_langchain.hosts.engine.base_turns.MAX_RULES_IN_STATE", 1)
         talk = self.talk(says(call("deploy", n=1)), says(call("deploy", n=2)), asynchronous=asynchronous)
         talk.say()
         for _ in range(2):

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from tests.support import Chat
-from toolgate_langchain.hosts.driving import AnswerResult
+from toolgate_langchain.hosts.langgraph.driving import AnswerResult
 
 
 def give(talk: Chat, answer: dict[str, Any]) -> AnswerResult:

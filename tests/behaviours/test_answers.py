@@ -11,7 +11,7 @@ from tests.behaviours.answering import approve, give, reject
 from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import Tier, ToolGate, ToolProfile
 from toolgate_langchain.errors import AlreadyAnsweredError
-from toolgate_langchain.hosts.driving import AnswerResult
+from toolgate_langchain.hosts.langgraph.driving import AnswerResult
 
 ROUTINE = ToolProfile(tier=Tier.ROUTINE)
 CONSEQUENTIAL = ToolProfile(tier=Tier.CONSEQUENTIAL)

@@ -14,7 +14,7 @@ from tests.support import Chat, Recorder, ScriptedModel, call, chat, says
 from toolgate_langchain import Caller, GatedAgent, Tier, ToolGate, ToolProfile
 from toolgate_langchain.approvals.identity import readable_identity
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.answering import AnswerResult
+from toolgate_langchain.hosts.engine.answering import AnswerResult
 
 ASK = ToolProfile(tier=Tier.CONSEQUENTIAL)
 

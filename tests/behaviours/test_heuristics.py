@@ -13,7 +13,7 @@ from tests.support import Recorder, call, chat, says
 from toolgate_langchain import InMemoryLedger, Tier, ToolGate, ToolProfile, Verdict
 from toolgate_langchain.approvals.heuristics import Heuristic, HeuristicContext
 from toolgate_langchain.errors import HeuristicError
-from toolgate_langchain.hosts.run_state import RULES, RUN, TURN
+from toolgate_langchain.hosts.engine.run_state import RULES, RUN, TURN
 from toolgate_langchain.policy.arguments import PolicyAnswer
 
 ASKED = ToolProfile(tier=Tier.ROUTINE)

@@ -15,7 +15,7 @@ from pydantic import PrivateAttr
 
 from tests.support import Chat, Recorder, ScriptedModel, alone, call, chat, says
 from toolgate_langchain import InMemoryLedger, Tier, ToolGate, ToolProfile
-from toolgate_langchain.hosts.run_state import RULES, RUN, TURN
+from toolgate_langchain.hosts.engine.run_state import RULES, RUN, TURN
 from toolgate_langchain.policy.context import RunMemory
 
 ASKED = ToolProfile(tier=Tier.ROUTINE)

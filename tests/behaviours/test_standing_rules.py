@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.behaviours.processes import Processes
 from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import RemoteServer, Surface, Tier, ToolCatalog, ToolGate, ToolProfile, Verdict
-from toolgate_langchain.hosts.run_state import RULES
+from toolgate_langchain.hosts.engine.run_state import RULES
 from toolgate_langchain.policy.arguments import ArgumentView, PolicyAnswer
 
 ASKED = ToolProfile(tier=Tier.ROUTINE)

@@ -13,7 +13,7 @@ from tests.agent.talking import talk as gated
 from tests.support import Chat, Clock, Recorder, call, chat, says, waited_for
 from toolgate_langchain import Caller, InMemoryLedger, StandingRule, Tier, ToolGate, ToolProfile
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.run_state import RULES, write_rules
+from toolgate_langchain.hosts.engine.run_state import RULES, write_rules
 
 ROUTINE = ToolProfile(tier=Tier.ROUTINE)
 READ = ToolProfile(tier=Tier.READ_ONLY)

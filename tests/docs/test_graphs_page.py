@@ -31,7 +31,7 @@ def test_the_pages_code_runs_and_prints_what_it_shows() -> None:
 
 
 def test_the_page_names_every_part_and_no_other() -> None:
-    from toolgate_langchain.hosts.graph import GraphGate
+    from toolgate_langchain.hosts.graphs.graph import GraphGate
 
     parts = {name for name in vars(GraphGate) if not name.startswith("_")} | {"start", "node"}
     assert {*re.findall(r"guard\.(\w+)", PAGE)} == parts

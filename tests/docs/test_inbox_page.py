@@ -69,6 +69,6 @@ def test_the_pages_code_runs_and_its_commands_print_what_it_shows(
 def test_no_status_is_left_out() -> None:
     from typing import get_args
 
-    from toolgate_langchain.hosts.resuming import Became
+    from toolgate_langchain.hosts.langgraph.resuming import Became
 
     assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == set(get_args(Became))

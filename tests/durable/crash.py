@@ -29,13 +29,13 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from psycopg.rows import dict_row
 
 import tests.preloaded
-import toolgate_langchain.hosts.around
+import toolgate_langchain.hosts.langgraph.around
 from tests.graph.support import graph_chat
 from tests.ledger.databases import start_postgres
 from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import SqlLedger, Tier, ToolGate, ToolProfile
 from toolgate_langchain.errors import AlreadyAnsweredError
-from toolgate_langchain.hosts.driving import pending_requests
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
 
 __all__ = ["jsonschema", "tests", "toolgate_langchain"]  # loaded here, so that no worker has to load them
 

@@ -23,7 +23,7 @@ from tests.graph.support import graph_chat
 from tests.ledger.databases import start_postgres
 from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import SqlLedger, Tier, ToolGate, ToolProfile
-from toolgate_langchain.hosts.driving import pending_requests
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
 
 
 def _note(root: Path, file: str, line: str) -> None:

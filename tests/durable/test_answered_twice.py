@@ -8,7 +8,7 @@ from tests.durable.workers import FORMS, LEASE, Worksite, before_first, elsewher
 from tests.support import Chat, call, says
 from toolgate_langchain import ApprovalAnswer
 from toolgate_langchain.errors import AlreadyAnsweredError
-from toolgate_langchain.hosts._langgraph_pauses import checkpoint_saved
+from toolgate_langchain.hosts.langgraph.pauses import checkpoint_saved
 
 IN_EVERY_FORM = pytest.mark.parametrize("form", FORMS)
 

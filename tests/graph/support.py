@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from tests.support import Chat, Recorder, ScriptedModel, Turn
 from toolgate_langchain import ToolGate, ToolProfile
-from toolgate_langchain.hosts.graph import GraphGate
+from toolgate_langchain.hosts.graphs.graph import GraphGate
 
 
 class State(TypedDict):

@@ -16,7 +16,7 @@ from toolgate_langchain import (
     ToolGate,
     ToolProfile,
 )
-from toolgate_langchain.hosts.driving import adrive, drive
+from toolgate_langchain.hosts.langgraph.driving import adrive, drive
 
 READ, ROUTINE = ToolProfile(tier=Tier.READ_ONLY), ToolProfile(tier=Tier.ROUTINE)
 

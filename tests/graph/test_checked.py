@@ -15,7 +15,7 @@ from tests.subagents.support import DANGEROUS
 from tests.support import Chat, Recorder, ScriptedModel, call, says
 from toolgate_langchain import Caller, RunConfiguration, Surface, ToolGate, TrustZone
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.graph import GraphGate
+from toolgate_langchain.hosts.graphs.graph import GraphGate
 
 SURFACES = [Surface("chat"), Surface("cron", attended=False)]
 

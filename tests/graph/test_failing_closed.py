@@ -17,8 +17,8 @@ from tests.graph.support import State, built, graph_chat
 from tests.support import Chat, Recorder, ScriptedModel, call, says
 from toolgate_langchain import Caller, Tier, ToolGate, ToolProfile
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.graph import GraphGate
-from toolgate_langchain.hosts.inner_agents import ungated
+from toolgate_langchain.hosts.graphs.graph import GraphGate
+from toolgate_langchain.hosts.inside.inner_agents import ungated
 
 READ, ROUTINE = ToolProfile(tier=Tier.READ_ONLY), ToolProfile(tier=Tier.ROUTINE)
 

@@ -22,7 +22,7 @@ from toolgate_langchain import (
     ToolGate,
     ToolProfile,
 )
-from toolgate_langchain.hosts.driving import pending_requests
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
 
 READ, ROUTINE = ToolProfile(tier=Tier.READ_ONLY), ToolProfile(tier=Tier.ROUTINE)
 

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from tests.support import Chat, Recorder, ScriptedModel, call, says
 from toolgate_langchain import Caller, Tier, ToolGate, ToolProfile
 from toolgate_langchain.errors import ConfigurationError, MissingCheckpointerError
-from toolgate_langchain.hosts.graph import GraphGate
+from toolgate_langchain.hosts.graphs.graph import GraphGate
 
 READ = ToolProfile(tier=Tier.READ_ONLY)
 

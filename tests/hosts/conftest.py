@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolgate_langchain.hosts.enforcing import Enforcement
+from toolgate_langchain.hosts.langgraph.enforcing import Enforcement
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.behaviours.processes import run_child
 from tests.hosts.around_agents import GO, READ, SEND, around, tools_of
 from tests.support import Chat, Recorder, ScriptedModel, call, chat, says, with_profile
 from toolgate_langchain import ToolGate, ToolGateMiddleware
-from toolgate_langchain.hosts.driving import adrive, drive
+from toolgate_langchain.hosts.langgraph.driving import adrive, drive
 
 CHILD = Path(__file__).parent / "children" / "around.py"
 

@@ -15,7 +15,7 @@ from tests.support import Chat, Recorder, ScriptedModel, call, chat, says
 from toolgate_langchain import ApprovalAnswer, ApprovalRequest, Tier, ToolGate, ToolGateMiddleware, ToolProfile
 from toolgate_langchain.approvals.queue import AnswerMode
 from toolgate_langchain.errors import InvalidAnswerError
-from toolgate_langchain.hosts.driving import DriveResult, adrive, drive, pending_requests
+from toolgate_langchain.hosts.langgraph.driving import DriveResult, adrive, drive, pending_requests
 
 READ = ToolProfile(tier=Tier.READ_ONLY)
 CONSEQUENTIAL = ToolProfile(tier=Tier.CONSEQUENTIAL)

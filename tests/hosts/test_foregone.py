@@ -28,7 +28,7 @@ from toolgate_langchain import (
     TrustZone,
 )
 from toolgate_langchain.catalog.entry import CatalogEntry
-from toolgate_langchain.hosts.foregone import Foregone
+from toolgate_langchain.hosts.engine.foregone import Foregone
 from toolgate_langchain.policy.context import NO_RULES, CallFacts, RunContext, RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, Rulebook, decide
 from toolgate_langchain.policy.decision import Decision

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage, InvalidToolCall, To
 
 from tests.support import Recorder, alone, chat, says
 from toolgate_langchain import Tier, ToolGate, ToolProfile
-from toolgate_langchain.hosts.calls import in_order, with_fresh_ids, without_unstorable_calls
+from toolgate_langchain.hosts.engine.calls import in_order, with_fresh_ids, without_unstorable_calls
 
 
 class Mapped(dict[str, Any]):

@@ -7,7 +7,7 @@ from langchain.agents import create_agent
 
 from tests.support import Recorder, ScriptedModel, call, chat, says
 from toolgate_langchain import Surface, Tier, ToolGate, ToolGateMiddleware, ToolProfile
-from toolgate_langchain.hosts.observing import gates_of, observe
+from toolgate_langchain.hosts.inside.observing import gates_of, observe
 from toolgate_langchain.hosts.record import CallOutcome
 
 READ = ToolProfile(tier=Tier.READ_ONLY)

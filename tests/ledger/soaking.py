@@ -27,7 +27,7 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, tool
 
 from toolgate_langchain import Caller, SqlLedger, Surface, Tier, ToolCatalog, ToolGate, Verdict, tool_profile
 from toolgate_langchain.errors import AlreadyAnsweredError
-from toolgate_langchain.hosts.driving import pending_requests
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
 from toolgate_langchain.policy.arguments import ArgumentView, PolicyAnswer
 
 __all__ = ["ONCE", "OPERATIONS", "checkpoints", "finish_share", "soak_share"]

@@ -35,7 +35,7 @@ from toolgate_langchain import (
 )
 from toolgate_langchain.approvals.ledger import AnswerStatus
 from toolgate_langchain.errors import ConfigurationError, MissingCheckpointerError
-from toolgate_langchain.hosts.resuming import Resumed
+from toolgate_langchain.hosts.langgraph.resuming import Resumed
 
 WORKER = Path(__file__).parent / "children" / "inbox_worker.py"
 ASK = ToolProfile(tier=Tier.CONSEQUENTIAL)

@@ -16,8 +16,8 @@ from tests.mcp.servers import Servers, tool
 from tests.mcp.support import SURFACES, talk
 from tests.support import Chat, call, says
 from toolgate_langchain import RemoteServer, Tier, ToolCatalog, ToolGate, ToolProfile
-from toolgate_langchain.hosts.driving import adrive
 from toolgate_langchain.hosts.elicitation import ElicitationPolicy, Respond
+from toolgate_langchain.hosts.langgraph.driving import adrive
 
 RECORD = RemoteServer("files", declarations={"pay": False}, profiles={"pay": ToolProfile(tier=Tier.READ_ONLY)})
 ASKED = RemoteServer("files", declarations={"pay": True})

@@ -29,7 +29,7 @@ from toolgate_langchain import (
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.errors import CatalogError, ConfigurationError, ToolGateWarning
 from toolgate_langchain.hosts.elicitation import ElicitationPolicy
-from toolgate_langchain.hosts.running_here import would_wait
+from toolgate_langchain.hosts.engine.running_here import would_wait
 
 READ = ToolProfile(tier=Tier.READ_ONLY)
 FREE = RemoteServer("files", declarations={"pay": False}, profiles={"pay": READ})

@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from toolgate_langchain import ApprovalRequest, Tier, ToolGate, ToolGateMiddleware, adrive, drive, tool_profile
-from toolgate_langchain.hosts.driving import pending_requests
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
 from toolgate_langchain.hosts.record import CallOutcome
 from toolgate_langchain.ui.cassettes import RECORDED_BASE_URL, chat_model
 from toolgate_langchain.ui.demo import file_tools, prepare_folder

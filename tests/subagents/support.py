@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from tests.support import Chat, ScriptedModel, says, with_profile
 from toolgate_langchain import Tier, ToolGate, ToolProfile
-from toolgate_langchain.hosts.driving import AnswerResult
+from toolgate_langchain.hosts.langgraph.driving import AnswerResult
 
 READ = ToolProfile(tier=Tier.READ_ONLY)
 ROUTINE = ToolProfile(tier=Tier.ROUTINE)

@@ -20,7 +20,7 @@ from tests.subagents.support import DANGEROUS, answer_all
 from tests.support import Chat, Recorder, ScriptedModel, call, says
 from toolgate_langchain import ToolGate, ToolGateMiddleware
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.behind import code_of
+from toolgate_langchain.hosts.langgraph.behind import code_of
 
 SKILL = "---\nname: mail\ndescription: Sends mail.\n---\nSend it."
 

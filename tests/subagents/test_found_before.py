@@ -21,7 +21,7 @@ from tests.subagents.support import DANGEROUS, READ, as_tool, inner, makes
 from tests.support import Chat, Recorder, ScriptedModel, call, chat, says, with_profile
 from toolgate_langchain import GatedAgent, ToolCatalog, ToolGate, ToolGateMiddleware, ToolProfile
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.agents_inside import ungated_in
+from toolgate_langchain.hosts.inside.agents_inside import ungated_in
 
 GO: dict[str, Any] = {"messages": [HumanMessage("go")]}
 ACCEPTED = ToolProfile(tier=READ.tier, ungated_agents=True)

@@ -20,7 +20,7 @@ from tests.subagents.support import DANGEROUS, answer_all, as_tool, inner, makes
 from tests.support import Chat, Recorder, ScriptedModel, call, says
 from toolgate_langchain import ToolGate, ToolGateMiddleware
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.subagents import gate_subagents
+from toolgate_langchain.hosts.inside.subagents import gate_subagents
 
 PLAIN: dict[str, Any] = {"name": "a", "description": "A."}
 

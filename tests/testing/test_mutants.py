@@ -18,11 +18,12 @@ from toolgate_langchain.approvals.shown import Shown
 from toolgate_langchain.catalog import arguments, catalog, entry, hints, intake, meeting
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
-from toolgate_langchain.hosts import enforcing, last_step, middleware, refusal
-from toolgate_langchain.hosts.agents_inside import AgentsInside
-from toolgate_langchain.hosts.behind import Behind
-from toolgate_langchain.hosts.middleware import ToolGateMiddleware
-from toolgate_langchain.hosts.offering import Offering
+from toolgate_langchain.hosts.engine import last_step, refusal
+from toolgate_langchain.hosts.engine.offering import Offering
+from toolgate_langchain.hosts.inside.agents_inside import AgentsInside
+from toolgate_langchain.hosts.langgraph import enforcing, middleware
+from toolgate_langchain.hosts.langgraph.behind import Behind
+from toolgate_langchain.hosts.langgraph.middleware import ToolGateMiddleware
 from toolgate_langchain.policy import decide as decide_module
 from toolgate_langchain.policy.approval_rule import ApprovalNeed
 from toolgate_langchain.policy.context import RunMemory

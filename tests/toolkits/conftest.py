@@ -15,7 +15,7 @@ from sqlalchemy.pool import StaticPool
 from tests.wellknown.shipped import community
 from toolgate_langchain import Caller, Surface, ToolGate
 from toolgate_langchain.approvals.turn import Run
-from toolgate_langchain.hosts.parent_run import ParentRun
+from toolgate_langchain.hosts.engine.parent_run import ParentRun
 from toolgate_langchain.policy.context import RunContext
 
 ADMIN, ANN, BOB = Caller("root", admin=True), Caller("ann"), Caller("bob")

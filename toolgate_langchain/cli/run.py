@@ -13,13 +13,13 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from toolgate_langchain.cli.loading import load_agent
 from toolgate_langchain.cli.show import Stage
 from toolgate_langchain.errors import MissingCheckpointerError
-from toolgate_langchain.hosts.driving import adrive, drive
-from toolgate_langchain.hosts.observing import gates_of, observe
+from toolgate_langchain.hosts.inside.observing import gates_of, observe
+from toolgate_langchain.hosts.langgraph.driving import adrive, drive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolgate_langchain.hosts.driving import DriveResult
+    from toolgate_langchain.hosts.langgraph.driving import DriveResult
 
 __all__ = ["run_agent"]
 

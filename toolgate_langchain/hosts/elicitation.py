@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolgate_langchain.errors import needs_extra
-from toolgate_langchain.hosts.parent_run import current_run
+from toolgate_langchain.hosts.engine.parent_run import current_run
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult, ElicitResult

@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.ledger import Ledger
     from toolgate_langchain.approvals.queue import AnswerMode
     from toolgate_langchain.approvals.recording.recorder import RecordLevel
-    from toolgate_langchain.hosts.driving import AnswerResult
-    from toolgate_langchain.hosts.graph import GraphGate
-    from toolgate_langchain.hosts.middleware import ToolGateMiddleware
+    from toolgate_langchain.hosts.graphs.graph import GraphGate
+    from toolgate_langchain.hosts.langgraph.driving import AnswerResult
+    from toolgate_langchain.hosts.langgraph.middleware import ToolGateMiddleware
     from toolgate_langchain.hosts.record import Observer
     from toolgate_langchain.policy.arguments import ArgumentPolicy
     from toolgate_langchain.policy.decision import Decision
@@ -329,7 +329,7 @@ class ToolGate(Remembered):
             The list for `create_agent(middleware=...)`.
         """
         with needs_extra("ToolGate.around", "agents"):
-            from toolgate_langchain.hosts.around import place_around
+            from toolgate_langchain.hosts.langgraph.around import place_around
 
         return place_around(self, others, **options)
 
@@ -345,7 +345,7 @@ class ToolGate(Remembered):
             The parts, to be put into one graph.
         """
         with needs_extra("ToolGate.graph", "agents"):
-            from toolgate_langchain.hosts.graph import GraphGate
+            from toolgate_langchain.hosts.graphs.graph import GraphGate
 
         return GraphGate(self, tools, **options)
 
@@ -357,7 +357,7 @@ class ToolGate(Remembered):
                 around it, whose rights bound its own in any case.
         """
         with needs_extra("ToolGate.subagent", "agents"):
-            from toolgate_langchain.hosts.subagents import subagent_middleware
+            from toolgate_langchain.hosts.inside.subagents import subagent_middleware
 
         return subagent_middleware(self, **options)
 
@@ -376,7 +376,7 @@ class ToolGate(Remembered):
             ConfigurationError: Naming the subagent that cannot be gated, and what to do about it.
         """
         with needs_extra("ToolGate.subagents", "agents"):
-            from toolgate_langchain.hosts.subagents import gate_subagents
+            from toolgate_langchain.hosts.inside.subagents import gate_subagents
 
         return gate_subagents(specs, self, **options)
 
@@ -403,7 +403,7 @@ class ToolGate(Remembered):
         from toolgate_langchain.approvals.steps import run_steps
 
         with needs_extra("ToolGate.answer", "agents"):
-            from toolgate_langchain.hosts.driving import answer_steps
+            from toolgate_langchain.hosts.langgraph.driving import answer_steps
 
         return run_steps(answer_steps(self, agent, config, answer, by=by, asynchronous=False))
 
@@ -419,7 +419,7 @@ class ToolGate(Remembered):
         from toolgate_langchain.approvals.steps import arun_steps
 
         with needs_extra("ToolGate.answer", "agents"):
-            from toolgate_langchain.hosts.driving import answer_steps
+            from toolgate_langchain.hosts.langgraph.driving import answer_steps
 
         return arun_steps(answer_steps(self, agent, config, answer, by=by, asynchronous=True))
 

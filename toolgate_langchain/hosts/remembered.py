@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate_langchain.approvals.rules import RuleIndex, StandingRule
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.run_state import RULES, read_rules
+from toolgate_langchain.hosts.engine.run_state import RULES, read_rules
 from toolgate_langchain.policy.caller import Caller
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from langgraph.types import Command
 
 from toolgate_langchain.approvals.steps import run_steps
 from toolgate_langchain.catalog.profile import tool_profile
-from toolgate_langchain.hosts.driving import pending_requests
-from toolgate_langchain.hosts.middleware import ToolGateMiddleware
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
+from toolgate_langchain.hosts.langgraph.middleware import ToolGateMiddleware
 from toolgate_langchain.testing.hosts import CHECKPOINTS, MIDDLEWARE, STATE, SUBAGENTS, Setup
 from toolgate_langchain.testing.model import ScriptedModel
 from toolgate_langchain.vocabulary import Tier

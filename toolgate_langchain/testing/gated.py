@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import HumanMessage
 
 from toolgate_langchain.errors import SessionError
-from toolgate_langchain.hosts.agent import GatedAgent
+from toolgate_langchain.hosts.gated.agent import GatedAgent
 from toolgate_langchain.testing.agents import finish
 from toolgate_langchain.testing.hosts import CHECKPOINTS, Setup
 from toolgate_langchain.testing.model import ScriptedModel
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from toolgate_langchain.approvals.request import ApprovalRequest
-    from toolgate_langchain.hosts.session import ApprovalSession
+    from toolgate_langchain.hosts.gated.session import ApprovalSession
     from toolgate_langchain.testing.hosts import Host
 
 __all__ = ["GatedHost", "gated_hosts"]

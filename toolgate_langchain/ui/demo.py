@@ -11,8 +11,8 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from toolgate_langchain.catalog.profile import tool_profile
-from toolgate_langchain.hosts.driving import drive
-from toolgate_langchain.hosts.middleware import ToolGateMiddleware
+from toolgate_langchain.hosts.langgraph.driving import drive
+from toolgate_langchain.hosts.langgraph.middleware import ToolGateMiddleware
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from langgraph.types import Command
 
 from tests.support import Recorder, ScriptedModel, says
 from toolgate_langchain import Tier, ToolGate, ToolGateMiddleware, ToolProfile
-from toolgate_langchain.hosts.driving import pending_requests
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
 
 step: dict[str, Any] = json.load(sys.stdin)
 ran = Recorder()

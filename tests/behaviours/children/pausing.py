@@ -19,7 +19,7 @@ from langgraph.types import Command
 
 from tests.support import ScriptedModel, says
 from toolgate_langchain import Tier, ToolGate, ToolGateMiddleware, tool_profile
-from toolgate_langchain.hosts.driving import pending_requests
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
 
 given: dict[str, Any] = json.load(sys.stdin)
 ran: list[Any] = []

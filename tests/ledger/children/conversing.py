@@ -15,7 +15,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from tests.support import Recorder, call, chat, says
 from toolgate_langchain import SqlLedger, Tier, ToolGate, ToolGateMiddleware, ToolProfile
-from toolgate_langchain.hosts.driving import pending_requests
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
 
 step: dict[str, Any] = json.loads(sys.stdin.readline())
 CONFIG: dict[str, Any] = {"configurable": {"thread_id": "thread"}}

@@ -17,7 +17,7 @@ from langgraph.types import Command
 from tests.subagents.support import DANGEROUS, as_tool, inner, makes
 from tests.support import Recorder, ScriptedModel, call, chat, says
 from toolgate_langchain import RunConfiguration, SqlLedger, Surface, ToolGate, Verdict
-from toolgate_langchain.hosts.driving import pending_requests
+from toolgate_langchain.hosts.langgraph.driving import pending_requests
 
 given: dict[str, Any] = json.load(sys.stdin)
 ran = Recorder()

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
 from toolgate_langchain.catalog.wellknown import recognise
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.parent_run import current_run
+from toolgate_langchain.hosts.engine.parent_run import current_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from toolgate_langchain.hosts.run_state import RULES, RUN, TURN
+from toolgate_langchain.hosts.engine.run_state import RULES, RUN, TURN
 from toolgate_langchain.policy.caller import Caller
 from toolgate_langchain.testing.attacking import LetThrough, attack
 from toolgate_langchain.testing.attacks.controls import approved_pair_runs, approved_runs

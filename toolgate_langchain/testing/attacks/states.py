@@ -13,7 +13,7 @@ from pydantic import Field
 
 from toolgate_langchain.catalog.profile import ToolProfile, tool_profile
 from toolgate_langchain.errors import AlreadyAnsweredError, ConfigurationError
-from toolgate_langchain.hosts.run_state import RUN
+from toolgate_langchain.hosts.engine.run_state import RUN
 from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused, attack
 from toolgate_langchain.testing.attacks.controls import approved_runs, read_runs
 from toolgate_langchain.testing.hosts import CHECKPOINTS, STATE

@@ -1,0 +1,329 @@
+"""The runs of one agent: how they start, what is saved of them, and what is known of the agent's tools.
+
+It is the same for every host. What a host knows of where a run is driven from (LangGraph's `Runtime`,
+a `RunnableConfig`) is handed through to the functions that were given as settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, StandingRule
+from toolgate_langchain.approvals.turn import Run
+from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.hosts.engine.flow import Flow
+from toolgate_langchain.hosts.engine.foregone import Foregone
+from toolgate_langchain.hosts.engine.outcomes import results_of
+from toolgate_langchain.hosts.engine.parent_run import ParentRun, current_run
+from toolgate_langchain.hosts.engine.reading import input_of_run
+from toolgate_langchain.hosts.engine.run_state import RULES, RUN, TURN, read_rules, read_run, write_rules, write_run
+from toolgate_langchain.policy.bounds import strictest
+from toolgate_langchain.policy.caller import Caller, RunConfiguration
+from toolgate_langchain.policy.surface import Surface
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from langchain_core.messages import BaseMessage
+    from langchain_core.tools import BaseTool
+
+    from toolgate_langchain.approvals.rule_ledger import Said
+    from toolgate_langchain.approvals.steps import Steps
+    from toolgate_langchain.catalog.entry import CatalogEntry
+    from toolgate_langchain.hosts.gate import ToolGate
+    from toolgate_langchain.policy.context import RunContext
+
+__all__ = ["Runs", "Setting"]
+
+Setting: TypeAlias = Any
+"""A value, or a function of where the run is driven from that gives it."""
+
+_EMPTY: Final = RuleIndex()
+
+_CACHED: Final = 256
+"""Runs and rule indexes kept parsed; more are parsed again when they come round."""
+
+
+class Runs:
+    """The runs of one agent behind a gate.
+
+    Args:
+        gate: The gate.
+        surface: A surface's name, or a function of where it is driven from that gives one.
+        caller: For whom the agent runs, or a function of where it is driven from.
+        configuration: What the run may use, or a function of where it is driven from.
+        zone: Where the run's models run, or a function of where it is driven from.
+
+    Raises:
+        ConfigurationError: For values that the gate does not know; functions are checked at each start.
+    """
+
+    keeps_rules_in_ledger = False
+    """Whether the ledger keeps a thread's rules also where the state has them; for states that can get lost."""
+
+    def __init__(
+        self,
+        gate: ToolGate,
+        *,
+        surface: Setting,
+        caller: Setting,
+        configuration: Setting,
+        zone: Setting,
+    ) -> None:
+        self.gate = gate
+        self._surface, self._caller, self._configuration, self._zone = (
+            surface,
+            caller,
+            configuration,
+            zone,
+        )
+        checked = {"caller": caller, "configuration": configuration, "zone": zone}
+        gate.context(
+            next(iter(gate.surfaces)) if callable(surface) else surface,
+            **{name: value for name, value in checked.items() if not callable(value)},
+        )
+        self.foregone, self.flow = Foregone(gate.rulebook), Flow(gate)
+        self.kept: set[str] = set()
+        """Scopes of runs of which the ledger keeps results."""
+        self._tools: dict[str, BaseTool] = {}
+        self._runs: dict[str, tuple[Any, str | None, RunConfiguration | None, Run]] = {}
+        self._latest: tuple[Any, str | None, RunConfiguration | None, Run, ParentRun | None] | None = None
+        self._indexes: dict[str, tuple[tuple[Any, ...], Sequence[StandingRule], RuleIndex, RuleIndex]] = {}
+        self._of_users: dict[str, tuple[Sequence[StandingRule], RuleIndex]] = {}
+
+    def can_ask(self) -> bool:
+        """Whether a run of this agent can ever ask a person, as far as is known when it is built."""
+        if callable(self._surface):
+            return True
+        surface = self.gate.surface(self._surface)
+        if not surface.attended:
+            return False
+        catalog, rule = self.gate.catalog, self.gate.approval_rule
+        if not catalog.closed or self.gate.rulebook.argument_policies:
+            return True
+        # Inside of another agent's tool the stricter answer of both surfaces holds.
+        strict = strictest((surface, *(one for one in self.gate.surfaces.values() if one.attended)))
+        return any(rule.need(entry, strict).needed for entry in catalog.entries())
+
+    def thread_of(self, where: Any) -> str | None:
+        """The thread that a run is on; `None` where it is on none."""
+        raise NotImplementedError
+
+    def context(self, where: Any) -> RunContext:
+        """Where and for whom a run starts, read from the settings.
+
+        Args:
+            where: Where the run is driven from.
+
+        Raises:
+            ConfigurationError: If what a function gives is unknown to the gate.
+        """
+        context = self.gate.context(
+            self._setting(self._surface, where, str | Surface, "surface"),
+            caller=self._setting(self._caller, where, Caller | None, "caller"),
+            configuration=self._live_configuration(where),
+            zone=self._setting(self._zone, where, object, "zone"),
+        )
+        parent = current_run.get()
+        return context if parent is None else parent.starting(context, self.gate)
+
+    def own_path(self, parent: ParentRun | None) -> tuple[str, ...]:
+        """What tells the agent from others in the same tool or, without one, in the same graph."""
+        return ()
+
+    def new_run(self, context: RunContext, where: Any) -> Run:
+        """A run that starts now; inside of a tool call it is the run that made the call.
+
+        Args:
+            context: Where and for whom.
+            where: Where the run is driven from.
+        """
+        parent = current_run.get()
+        path = self.own_path(parent)
+        return Run(
+            id=self.gate.judge.new_id() if parent is None else parent.run_id,
+            context=context,
+            thread_id=self.thread_of(where),
+            agent_path=path if parent is None else (*parent.agent_path, *path),
+            start="" if parent is None else self.gate.judge.new_id(),
+        )
+
+    def start_steps(self, state: Mapping[str, Any], run: Run) -> Steps[dict[str, Any]]:
+        """What to save where a run starts: the run, and the rules where some ended or wait in the ledger.
+
+        Args:
+            state: The agent's state.
+            run: The run.
+        """
+        update: dict[str, Any] = {RUN: write_run(run)}
+        if state.get(TURN) and (over := state.get(RUN)):
+            # Also where the turn ended in another process, which nobody knows here.
+            scope = "/".join((str(over.get("id")), str(over.get("start", "")), *over.get("agent_path", ())))
+            yield lambda: self.gate.ledger.forget_results(scope)
+        if self.flow.on:
+            yield from self.flow.begin(run, state["messages"], self.input_of(state))
+        kept = yield from self._carried_rules(state, run)
+        if kept is not None:
+            update[RULES] = write_rules(kept)
+        return update
+
+    def input_of(self, state: Mapping[str, Any]) -> Sequence[BaseMessage]:
+        """The messages of the input to the root graph, where a run starts; none inside of another run."""
+        inside = current_run.get() is not None
+        return () if inside else input_of_run(state["messages"])
+
+    def _carried_rules(self, state: Mapping[str, Any], run: Run) -> Steps[tuple[StandingRule, ...] | None]:
+        """The rules to write when a run starts; `None` where nothing changes.
+
+        Rules of a subagent stay in the ledger: its state may end with the call that it runs in, and
+        whatever it took out of the ledger would be lost with it.
+        """
+        saved = read_rules(state.get(RULES))
+        waiting: Sequence[StandingRule] = ()
+        revoked: frozenset[str] = frozenset()
+        if run.thread_id is not None:
+            said: Said = yield lambda: self.gate.ledger.said(run.id, run.thread_id, None)
+            waiting, revoked = said.thread_rules, said.revoked
+        living = tuple(
+            rule for rule in saved if (rule.scope != "run" or rule.run_id == run.id) and rule.request_id not in revoked
+        )
+        taken: tuple[StandingRule, ...] = ()
+        if not run.agent_path:
+            ended = [rule for rule in waiting if rule.scope == "run" and rule.run_id != run.id]
+            room = MAX_RULES_IN_STATE - len(living)
+            if not self.keeps_rules_in_ledger:
+                taken = tuple(rule for rule in waiting if not rule.agent_path and rule not in ended)[: max(room, 0)]
+            if ended or taken:
+                yield lambda: self.gate.ledger.drop_thread_rules(str(run.thread_id), [*ended, *taken])
+        if len(living) == len(saved) and not taken:
+            return None
+        return (*living, *taken)
+
+    def run_of(self, state: Mapping[str, Any], where: Any) -> Run:
+        """The run that is saved in the state, narrowed by today's configuration and by the run around it.
+
+        Raises:
+            ConfigurationError: If the state holds no run; then nothing may be released.
+        """
+        saved, thread_id = state.get(RUN), self.thread_of(where)
+        live = self._configuration if self._configuration is None else self._live_configuration(where)
+        latest, parent = self._latest, current_run.get()
+        if (
+            latest is not None
+            and latest[0] is saved
+            and latest[1] == thread_id
+            and latest[2] is live
+            and latest[4] is parent
+        ):
+            return latest[3]
+        key = str(saved.get("id")) if isinstance(saved, Mapping) else ""
+        cached = self._runs.get(key)
+        if cached is not None and cached[0] == saved and cached[1] == thread_id and cached[2] == live:
+            run = cached[3] if parent is None else parent.bounding(cached[3], self.gate)
+            self._latest = (saved, thread_id, live, run, parent)
+            return run
+        read = read_run(saved, self.gate.surfaces, live, thread_id)
+        if read is None:
+            raise ConfigurationError(
+                f"the agent's state holds no run that this gate can read ({RUN!r} is {type(saved).__name__}); "
+                "the agent must be started through its first node, by a gate that has the same surfaces"
+            )
+        if len(self._runs) > _CACHED:
+            self._runs.clear()
+        self._runs[key] = (saved, thread_id, live, read)
+        return read if parent is None else parent.bounding(read, self.gate)
+
+    def _live_configuration(self, where: Any) -> RunConfiguration | None:
+        live: RunConfiguration | None = self._setting(
+            self._configuration, where, RunConfiguration | None, "configuration"
+        )
+        return live
+
+    def _setting(self, setting: Setting, where: Any, kind: Any, name: str) -> Any:
+        if not callable(setting):
+            return setting
+        value = setting(where)
+        if kind is not object and not isinstance(value, kind):
+            raise ConfigurationError(f"the function given as {name!r} returned {value!r}")
+        return value
+
+    # --- results ------------------------------------------------------------------------------
+
+    def keep_results(self, run: Run) -> str:
+        """The scope under which what calls of a run gave is kept, from now until its turn is over."""
+        scope = results_of(run)
+        self.kept.add(scope)
+        return scope
+
+    def forget_results(self, run: Run) -> Steps[None]:
+        """The turn of a run is over: its model has had what its calls gave, and its host has saved that."""
+        scope = results_of(run)
+        if scope in self.kept and (yield self._results_saved) is True:
+            self.kept.discard(scope)
+            yield lambda: self.gate.ledger.forget_results(scope)
+
+    def _results_saved(self) -> bool | Awaitable[bool]:
+        """Whether what the calls before this turn of the model gave is saved where the run goes on from."""
+        return True
+
+    # --- tools and rules ----------------------------------------------------------------------
+
+    def meet(self, tool: BaseTool) -> CatalogEntry:
+        """The entry of a tool that the agent really has."""
+        self._tools[tool.name] = tool
+        entry, parent = self.gate.catalog.meet(tool), current_run.get()
+        return entry if parent is None else parent.holding(entry)
+
+    def meet_all(self, tools: Sequence[BaseTool]) -> None:
+        """Make the agent's tools known, as before a run is resumed in a new process."""
+        for tool in tools:
+            self.meet(tool)
+
+    def find(self, name: str) -> CatalogEntry | None:
+        """The agent's tool of a name, as far as this process has met it."""
+        tool = self._tools.get(name)
+        return self.gate.catalog.get(name) if tool is None else self.meet(tool)
+
+    def look(self, state: Mapping[str, Any], run: Run) -> Steps[tuple[RuleIndex, Said]]:
+        """All standing rules of the thread and the caller, and whatever else was said, all of one moment."""
+        saved = state.get(RULES)
+        said: Said = yield lambda: self.gate.ledger.said(run.id, run.thread_id, run.context.caller_id)
+        mine = self._of_user(run.context.caller_id, said.user_rules)
+        if not saved and not said.thread_rules:
+            return mine, said
+        if run.thread_id is None:
+            said = said._replace(taken_back=(yield from self._taken_back(saved)))
+        made_of, cached = (saved, said.taken_back, said.revoked), self._indexes.get(str(run.thread_id))
+        # A ledger hands out the very same rules while nothing changed; anything else is laid out anew.
+        if cached is None or cached[0] != made_of or cached[1] is not said.thread_rules or cached[2] is not mine:
+            if len(self._indexes) > _CACHED:
+                self._indexes.clear()
+            living = said.living((*read_rules(saved), *said.thread_rules))
+            cached = (made_of, said.thread_rules, mine, RuleIndex(living, beside=mine))
+            self._indexes[str(run.thread_id)] = cached
+        return cached[3], said
+
+    def _of_user(self, caller_id: str | None, rules: Sequence[StandingRule]) -> RuleIndex:
+        """A user's rules laid out, once for all of their threads."""
+        if caller_id is None or not rules:
+            return _EMPTY
+        cached = self._of_users.get(caller_id)
+        if cached is None or cached[0] is not rules:
+            if len(self._of_users) > _CACHED:
+                self._of_users.clear()
+            cached = self._of_users[caller_id] = (rules, RuleIndex(rules))
+        return cached[1]
+
+    def _taken_back(self, saved: Any) -> Steps[frozenset[str]]:
+        """The requests whose approval was taken back after it had made a rule.
+
+        Where no thread has a name, the ledger cannot list them; there are no rules but those of the state.
+        """
+        void: set[str] = set()
+        for request_id in dict.fromkeys(rule.request_id for rule in read_rules(saved) if rule.effect == "allow"):
+            held = None if request_id is None else (yield partial(self.gate.ledger.answer_to, request_id))
+            if request_id is not None and held is not None and held.type == "reject":
+                void.add(request_id)
+        return frozenset(void)

@@ -1,0 +1,171 @@
+"""What is offered to the model: only what the gate offers, and on an unattended surface only what never pauses."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from toolgate_langchain.catalog.entry import CatalogEntry
+from toolgate_langchain.catalog.profile import ToolProfile
+from toolgate_langchain.errors import ConfigurationError, ToolGateWarning
+from toolgate_langchain.hosts.engine.running_here import would_wait
+from toolgate_langchain.policy.gates import decide_offer
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware.types import ModelRequest
+    from langchain_core.tools import BaseTool
+
+    from toolgate_langchain.hosts.engine.base_runs import Runs
+    from toolgate_langchain.policy.context import RunContext
+
+__all__ = ["Offering", "provider_tool_name", "still_possible"]
+
+_UNCLASSIFIED: Final = ToolProfile()
+
+
+class Offering:
+    """Filters the tools of model requests. What it worked out once it reuses while nothing changes.
+
+    Args:
+        runs: The agent's runs.
+        look: Looks at each tool that the agent has, before a model is called; what it raises ends the run.
+    """
+
+    def __init__(self, runs: Runs, look: Callable[[BaseTool], None] | None = None) -> None:
+        self._runs, self._look = runs, look
+        self._known: dict[RunContext, tuple[int, list[Any], list[Any]]] = {}
+        self._latest: tuple[RunContext, tuple[int, list[Any], list[Any]]] | None = None
+        self._warned: set[str] = set()
+        self._bare_model: Any = None
+        """The last model that was seen to bring no tools along."""
+
+    def offer(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """Leave only those tools in a model request that the gate offers."""
+        if request.model_settings or request.model is not self._bare_model:
+            self.check_bound(request.model, request.model_settings)
+        tools = request.tools
+        if not tools:
+            return request
+        offered = self.offered(tools, self._runs.run_of(request.state, request.runtime).context)
+        if len(offered) == len(tools) and all(map(operator.is_, offered, tools)):
+            return request
+        return request.override(tools=offered, tool_choice=still_possible(request.tool_choice, offered))
+
+    def offered(self, tools: Sequence[BaseTool | dict[str, Any]], context: RunContext) -> list[Any]:
+        """Those of the tools that the gate offers in a run, which must not be changed by who gets them."""
+        version, latest = self._runs.gate.catalog.version, self._latest
+        known = latest[1] if latest is not None and latest[0] is context else self._known.get(context)
+        if (
+            known is not None
+            and known[0] == version
+            and len(known[1]) == len(tools)
+            and all(map(operator.is_, known[1], tools))
+        ):
+            self._latest = (context, known)
+            return known[2]
+        if len(self._known) > 64:
+            self._known.clear()
+        known = self._known[context] = (version, list(tools), self._offerable(tools, context))
+        self._latest = (context, known)
+        return known[2]
+
+    def check_bound(self, model: Any, settings: Mapping[str, Any] | None = None) -> None:
+        """Refuse tools that a model brings along: nobody could filter them, or see their calls.
+
+        Raises:
+            ConfigurationError: Naming them.
+        """
+        tools = list((settings or {}).get("tools") or ())
+        if model is not self._bare_model:
+            tools += _bound_tools(model)
+        if tools:
+            names = ", ".join(repr(provider_tool_name(one) if isinstance(one, Mapping) else one) for one in tools)
+            raise ConfigurationError(
+                f"the model was given tools before the gate could see them ({names}); give them to "
+                "create_agent(tools=[...]) instead of binding them to the model"
+            )
+        self._bare_model = model
+
+    def _offerable(self, tools: Sequence[BaseTool | dict[str, Any]], context: RunContext) -> list[Any]:
+        offered: list[tuple[str, Any]] = []
+        for tool in tools:
+            if isinstance(tool, dict):
+                name = provider_tool_name(tool)
+                if self._provider_tool_offered(name, context):
+                    offered.append((name, tool))
+                continue
+            if self._look is not None:
+                self._look(tool)
+            if self._tool_offered(self._runs.meet(tool), context) and self._never_waits(tool, context):
+                offered.append((tool.name, tool))
+        requested = next((one.tools for one in context.configurations if one.tools is not None), None)
+        if requested is None:
+            return [tool for _, tool in offered]
+        by_name = dict(offered)
+        return [by_name[name] for name in dict.fromkeys(requested) if name in by_name]
+
+    def _tool_offered(self, entry: CatalogEntry, context: RunContext) -> bool:
+        if not decide_offer(entry, context, self._runs.gate.catalog).allowed:
+            return False
+        if context.surface.attended:
+            return True
+        return not self._runs.gate.approval_rule.need(entry, context.surface).needed
+
+    def _never_waits(self, tool: BaseTool, context: RunContext) -> bool:
+        """Whether no call of a tool could wait for somebody where nobody is there."""
+        why = would_wait(tool, context.surface)
+        if why and tool.name not in self._warned:
+            self._warned.add(tool.name)
+            warnings.warn(f"the tool {tool.name!r} is not offered: {why}", ToolGateWarning, stacklevel=2)
+        return not why
+
+    def _provider_tool_offered(self, name: str, context: RunContext) -> bool:
+        """A tool that the provider runs is never seen as a call, so it is gated where it is offered."""
+        entry = self._runs.gate.catalog.get(name) or CatalogEntry(name, _UNCLASSIFIED, first_sight=True)
+        offer = decide_offer(entry, context, self._runs.gate.catalog)
+        need = self._runs.gate.approval_rule.need(entry, context.surface)
+        if offer.allowed and not need.needed:
+            return True
+        why = need.reason if offer.allowed else offer.reason
+        if name not in self._warned:
+            self._warned.add(name)
+            warnings.warn(
+                f"the provider-side tool {name!r} is not offered: {why}. Nobody can be asked about a call that the "
+                f"provider makes; to offer it, register_provider_tool({name!r}, ToolProfile(tier=...)) with a tier "
+                "that its surface allows",
+                ToolGateWarning,
+                stacklevel=2,
+            )
+        return False
+
+
+def _bound_tools(model: Any) -> list[Any]:
+    """The tools in a model's own settings and in those of every binding around it."""
+    tools: list[Any] = []
+    while model is not None:
+        for settings in (getattr(model, "kwargs", None), getattr(model, "model_kwargs", None)):
+            if isinstance(settings, Mapping):
+                tools += settings.get("tools") or ()
+        model = getattr(model, "bound", None)
+    return tools
+
+
+def provider_tool_name(tool: Mapping[str, Any]) -> str:
+    """The name of a tool given as a dict: its own, its function's, or else its type."""
+    function = tool.get("function")
+    named = tool.get("name") or (function.get("name") if isinstance(function, Mapping) else None) or tool.get("type")
+    return str(named or "")
+
+
+def still_possible(choice: Any, offered: Sequence[Any]) -> Any:
+    """A forced tool choice, unless it names a tool that is no longer offered."""
+    named = choice
+    if isinstance(choice, Mapping):
+        function = choice.get("function")
+        named = choice.get("name") or (function.get("name") if isinstance(function, Mapping) else None)
+    if not isinstance(named, str) or named in ("auto", "any", "none", "required"):
+        return choice if offered else None
+    names = {provider_tool_name(tool) if isinstance(tool, Mapping) else tool.name for tool in offered}
+    return choice if named in names else None

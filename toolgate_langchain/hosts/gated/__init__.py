@@ -1,0 +1,1 @@
+"""`GatedAgent`: the loop around any model or chain, with langchain-core alone."""

@@ -1,0 +1,1 @@
+"""`create_agent`: the gate as middleware, and what drives, pauses and resumes an agent of LangGraph."""

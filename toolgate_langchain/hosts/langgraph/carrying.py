@@ -1,0 +1,113 @@
+"""One worker takes an answer into a paused graph; another that resumes it at the same time leaves no trace there.
+
+Two workers that resume one thread both start from its last checkpoint and both run the node that asks. Whoever of them
+does not get the claim leaves the node before anything is saved of it, so that the history goes on in one line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from toolgate_langchain.approvals.answer import read_answer
+from toolgate_langchain.errors import InvalidAnswerError
+from toolgate_langchain.hosts.langgraph.pauses import LeavesNothing, pause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolgate_langchain.approvals.ledger import Ledger
+    from toolgate_langchain.approvals.steps import Steps
+
+__all__ = ["Carrier"]
+
+
+class Carrier:
+    """Takes answers in, in one pass of a node over its questions; see `Carrying`.
+
+    Its claims are kept until their lease is over: until then the answer is in its run, and whoever looks later finds
+    that the run went on. Made before the first question of the pass.
+
+    Args:
+        ledger: Where answers are claimed.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger, self._pause = ledger, pause()
+        self._delivered = 0
+        self._claimed: dict[str, str] = {}
+        self._void: Counter[str] = Counter()
+        """How often an answer that an earlier pass took in could not be used any more."""
+        self._last = ""
+        """The last request whose answer was on record."""
+
+    def asking(self, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """What asks, counting the answers: those that were saved before are no news."""
+
+        def counted(shown: Any) -> Any:
+            answer = ask(shown)
+            self._delivered += 1
+            return answer
+
+        return counted
+
+    def coming(self, request_id: str) -> bool:
+        """See `Carrying.coming`."""
+        if self._pause is None or self._pause.replays:
+            # Whoever goes back on purpose is asked as then.
+            return True
+        raw = self._pause.coming(self._delivered)
+        try:
+            return raw is not None and read_answer(raw).request_id in (None, request_id)
+        except InvalidAnswerError:
+            return True
+
+    def following(self, further: int = 0) -> Any:
+        """See `Carrying.following`. One answer of a pass is new, and it is the last."""
+        number = self._delivered + further
+        return None if self._pause is None or number > self._pause.answers else self._pause.coming(number)
+
+    def take(self, request_id: str, *, on_record: bool = False) -> Steps[None]:
+        """See `Carrying.take`."""
+        if on_record:
+            self._last = request_id
+        elif self._pause is not None and self._delivered > self._pause.answers:
+            yield from self._claim(request_id)
+
+    def settle(self, turn_id: str) -> Steps[None]:
+        """See `Carrying.settle`."""
+        if not self._claimed:
+            yield from self._claim(self._last or turn_id)
+
+    def _claim(self, about: str) -> Steps[None]:
+        paused = self._pause
+        if paused is None or paused.replays or about in self._claimed:
+            return
+        # For this very pause: a fork of it is asked, and answered, on its own.
+        key = f"{about}:{paused.task}"
+        if void := self._void[about]:
+            # An earlier pass claimed the answer that is void by now, and keeps that claim.
+            key = f"{key}:{void}"
+        if (yield lambda: self._ledger.claim(key)) is not True:
+            raise LeavesNothing(
+                f"request {about} was already answered: another worker carries its answer into the run; nothing "
+                "was saved here. If that worker died, resume the run when its lease is over"
+            )
+        self._claimed[about] = key
+        newest: str | None = yield paused.newest
+        # Ids of checkpoints are in the order of their making.
+        if newest is not None and newest > paused.checkpoint:
+            raise LeavesNothing(f"request {about} was already answered and its run went on; nothing was saved here")
+
+    def give_back(self, request_id: str) -> Steps[None]:
+        """See `Carrying.give_back`."""
+        key = self._claimed.pop(request_id, None)
+        if key is None:
+            self._void[request_id] += 1
+            return
+        yield lambda: self._ledger.release(key)
+
+    def failed(self) -> Steps[None]:
+        """See `Carrying.failed`."""
+        for request_id in list(self._claimed):
+            yield from self.give_back(request_id)

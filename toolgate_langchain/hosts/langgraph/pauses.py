@@ -1,0 +1,104 @@
+"""What this package knows of paused tasks and saved checkpoints beyond LangGraph's public names; see `internals`."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
+from langgraph.pregel._loop import AsyncPregelLoop
+
+from toolgate_langchain.errors import AlreadyAnsweredError
+from toolgate_langchain.hosts.langgraph.internals import INTERRUPT, loop_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+__all__ = ["LeavesNothing", "Pause", "checkpoint_saved", "pause"]
+
+_SCRATCHPAD_KEY: Final = "__pregel_scratchpad"
+"""Where a running node finds the answers to its questions, the saved ones and the one that it was resumed with."""
+_TASK_KEY: Final = "__pregel_task_id"
+_ANSWERS_KEY: Final = "__pregel_resume_map"
+"""Where answers travel that name the interrupt that they are for."""
+
+
+class LeavesNothing(AlreadyAnsweredError, GraphBubbleUp):
+    """Leaves a node so that LangGraph saves neither a checkpoint nor an error of it. Whoever drives the run gets it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Where the node that runs now was paused."""
+
+    task: str
+    """Its task: the same for every worker that goes on from this checkpoint, and another one in a fork of it."""
+    checkpoint: str
+    """The checkpoint that it goes on from."""
+    answers: int
+    """How many of its questions had been answered, and the answers saved, before the run was resumed."""
+    replays: bool
+    """Whether somebody goes back to an older checkpoint on purpose, which makes a history of its own."""
+    coming: Callable[[int], Any]
+    """The answer that the question of a number, counted from 0, will get; `None` where there is none yet."""
+    newest: Callable[[], str | Awaitable[str | None] | None]
+    """Looks up the newest checkpoint that there is of the graph by now."""
+
+
+def pause() -> Pause | None:
+    """Where the node that runs now was paused; `None` where no graph keeps that. Called before its first question."""
+    configurable: dict[str, Any] = get_config().get("configurable", {})
+    loop, scratchpad = loop_of(configurable), configurable.get(_SCRATCHPAD_KEY)
+    if scratchpad is None or getattr(loop, "checkpointer", None) is None:
+        return None
+    where = {
+        "configurable": {key: loop.checkpoint_config["configurable"].get(key) for key in ("thread_id", "checkpoint_ns")}
+    }
+
+    async def anewest() -> str | None:
+        return _id_of(await loop.checkpointer.aget_tuple(where))
+
+    return Pause(
+        task=str(configurable.get(_TASK_KEY)),
+        checkpoint=loop.checkpoint["id"],
+        answers=len(scratchpad.resume) - _named(configurable, loop),
+        replays=loop.is_replaying,
+        coming=lambda number: _coming(scratchpad, number),
+        newest=anewest if isinstance(loop, AsyncPregelLoop) else lambda: _id_of(loop.checkpointer.get_tuple(where)),
+    )
+
+
+def _coming(scratchpad: Any, number: int) -> Any:
+    answers = scratchpad.resume
+    return answers[number] if number < len(answers) else scratchpad.get_null_resume(False)
+
+
+def _named(configurable: Mapping[str, Any], loop: Any) -> int:
+    """How many answers the run was resumed with that name a question of the node; LangGraph puts them to the others."""
+    task, answers = configurable.get(_TASK_KEY), configurable.get(_ANSWERS_KEY) or {}
+    writes = [value for of, channel, value in loop.checkpoint_pending_writes if (of, channel) == (task, INTERRUPT)]
+    return int(any(one.id in answers for asked in writes for one in asked))
+
+
+def checkpoint_saved() -> bool | Awaitable[bool]:
+    """Whether the checkpoint is saved that the node that runs now goes on from; LangGraph does so meanwhile."""
+    loop = loop_of(get_config().get("configurable", {}))
+    if getattr(loop, "checkpointer", None) is None:
+        return True  # nobody goes on from anything here
+    saving = getattr(loop, "_put_checkpoint_fut", None)
+    if saving is None:
+        return False
+    if not isinstance(loop, AsyncPregelLoop):
+        return saving.exception() is None
+
+    async def saved() -> bool:
+        await asyncio.wait([saving])
+        return not saving.cancelled() and saving.exception() is None
+
+    return saved()
+
+
+def _id_of(checkpoint: Any) -> str | None:
+    return None if checkpoint is None else checkpoint.checkpoint["id"]
