@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg.rows import dict_row
 
-from tests.durable.crash import in_child, new_case, prepare
+from tests.durable.dying import in_child, new_case, prepare
 from tests.graph.support import graph_chat
 from tests.ledger.databases import start_postgres
 from tests.support import Chat, Recorder, call, chat, says

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.behaviours.processes import run_child
-from tests.durable.crash import CHECKPOINTER, LEDGER, READS
+from tests.durable.points import CHECKPOINTER, LEDGER, READS
 from tests.ledger.databases import Databases
 from toolgate_langchain.approvals.ledger import Ledger
 
@@ -11,16 +11,16 @@ _DYING = Path(__file__).parent / "children" / "dying.py"
 
 
 def test_at_every_step_another_worker_brings_the_conversation_to_its_end(databases: Databases, tmp_path: Path) -> None:
-    """On SQLite and on PostgreSQL, after each change in ledger and checkpoints, and around each tool.
+    """On SQLite, and on PostgreSQL with workers that await, after each change in ledger and checkpoints and at tools.
 
-    What is right before a change is what is right after the one before it; `python -m tests.durable.crash` dies there
-    as well.
+    What is right before a change is what is right after the one before it; `python -m tests.durable.crash --every` dies
+    there as well, while changes are awaited, and in both ways on both databases.
     """
     root = tmp_path / "conversations"
     root.mkdir()
-    form = "after_model" if databases.postgres is None else "after_agent"
+    form, asynchronous = ("after_model", False) if databases.postgres is None else ("after_agent", True)
     url = databases.url.replace("timeout=0.2", "timeout=30")
-    found = run_child(_DYING, {"folder": str(root), "url": url, "form": form})
+    found = run_child(_DYING, {"folder": str(root), "url": url, "form": form, "asynchronous": asynchronous})
     assert found["faults"] == []
     assert found["points"] > 20
 

@@ -13,5 +13,6 @@ from tests.durable.crash import every_point
 given = json.load(sys.stdin)
 # Who dies without another word leaves its connections to be found.
 warnings.simplefilter("ignore", ResourceWarning)
-points, faults = every_point(Path(given["folder"]), given["url"], given["form"], calls=(("send", "a"),), changes=True)
+root, url, form = Path(given["folder"]), given["url"], given["form"]
+points, faults = every_point(root, url, form, calls=(("send", "a"),), changes=True, asynchronous=given["asynchronous"])
 print(json.dumps({"points": points, "faults": faults}))  # noqa: T201
