@@ -43,7 +43,8 @@ def test_a_damaged_session_is_refused_or_gone_on_with_and_runs_nothing_that_wait
             holder[key] = value
             for given in (None, answer):
                 try:
-                    agent(tools).resume(ApprovalSession.from_json(damaged), given)
+                    session = ApprovalSession.from_json(damaged)
+                    agent(tools).resume(session, given)
                     read += 1
                 except ToolGateError:
                     refused += 1

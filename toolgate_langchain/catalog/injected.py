@@ -41,14 +41,30 @@ def names_for_langgraph(tool: BaseTool) -> frozenset[str]:
     """Names of the parameters that nothing but LangGraph fills in: its state, its store, its runtime."""
     hints: dict[str, Any] = {}
     for source in (getattr(tool, "func", None), getattr(tool, "coroutine", None), tool._run, tool.args_schema):
-        if source is None or isinstance(source, dict):
-            continue
-        try:
-            hints.update(get_type_hints(source, include_extras=True))
-        except Exception:  # unresolvable annotations: those that can be read are read
-            hints.update(getattr(source, "__annotations__", {}))
+        if source is not None and not isinstance(source, dict):
+            hints.update(_readable_hints(source))
     names = {name for name, hint in hints.items() if name != "return" and _is_for_langgraph(hint)}
     return frozenset(names | ({"runtime"} & set(hints)))
+
+
+def _readable_hints(source: Any) -> dict[str, Any]:
+    """The annotations of a function or a class; where they cannot be resolved, those that can be read."""
+    run = getattr(source, "__func__", None)
+    shared = run if isinstance(run, FunctionType) and run.__name__ == "_run" else None
+    if shared is not None and (known := _hints_of_run.get(shared)) is not None:
+        return known
+    try:
+        hints = get_type_hints(source, include_extras=True)
+    except Exception:
+        hints = getattr(source, "__annotations__", {})
+        shared = None
+    if shared is not None:
+        _hints_of_run[shared] = hints
+    return hints
+
+
+_hints_of_run: Final[WeakKeyDictionary[FunctionType, dict[str, Any]]] = WeakKeyDictionary()
+"""What the `_run` of a class of tools is annotated with: most tools share one, and it takes long to resolve."""
 
 
 def _is_for_langgraph(hint: Any) -> bool:

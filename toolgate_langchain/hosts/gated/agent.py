@@ -151,8 +151,8 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
         runs.name = "" if name == _NO_NAME else name
         inside, with_agents = AgentsInside(self.gate), set[str]()
         for tool in own:
-            inside.check(tool)
             held = agents_held_by(tool)
+            inside.check(tool, held)
             if runs.asks_for_sure():
                 check_questions_arrive(tool, held, self.gate)
             if starts_agents(held):

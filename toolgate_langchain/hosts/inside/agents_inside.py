@@ -51,8 +51,12 @@ class AgentsInside:
         self._gate = gate
         self._seen: dict[int, BaseTool] = {}
 
-    def check(self, tool: BaseTool | None) -> None:
+    def check(self, tool: BaseTool | None, held: list[Any] | None = None) -> None:
         """Refuse a tool that starts agents which the gate is not in.
+
+        Args:
+            tool: The tool.
+            held: What `agents_held_by` found in it just now; left out, it is looked for.
 
         Raises:
             ConfigurationError: Naming the tool and the agents, and saying what to do.
@@ -60,7 +64,7 @@ class AgentsInside:
         # The tool is kept, so that no other can come to have its id.
         if tool is None or self._seen.get(id(tool)) is tool:
             return
-        names = ", ".join(dict.fromkeys(repr(name) for name in ungated_in(tool, self._gate)))
+        names = ", ".join(dict.fromkeys(repr(name) for name in ungated_in(tool, self._gate, held=held)))
         if names and _is_task_tool(tool):
             raise ConfigurationError(
                 f"the tool {tool.name!r} starts subagents that this gate is not in ({names}); deepagents gives them "
@@ -77,17 +81,20 @@ class AgentsInside:
         self._seen[id(tool)] = tool
 
 
-def ungated_in(tool: BaseTool, gate: ToolGate, seen: set[int] | None = None) -> Iterator[str]:
+def ungated_in(
+    tool: BaseTool, gate: ToolGate, seen: set[int] | None = None, held: list[Any] | None = None
+) -> Iterator[str]:
     """The names of the agents that a tool starts without the gate; none where its profile accepts them.
 
     Args:
         tool: The tool.
         gate: The gate; another one of the same configuration does not count.
         seen: The ids of agents that were looked at already; those of further ones are added.
+        held: What `agents_held_by` found in the tool just now; left out, it is looked for.
     """
     seen = set() if seen is None else seen
     found: list[str] = []
-    for agent in agents_held_by(tool):
+    for agent in agents_held_by(tool) if held is None else held:
         if id(agent) not in seen:
             seen.add(id(agent))
             found += _ungated(agent, gate, seen)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import dis
 import sysconfig
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Final
+from typing import Any, Final, cast
 
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import Runnable
@@ -31,6 +31,10 @@ _LIBRARIES: Final = tuple(
 
 _ENDS: Final = (str, bytes, int, float, complex, bool, type(None), type, ModuleType, CodeType, BaseLanguageModel)
 """What holds no agent, or, as a model does, starts none."""
+
+_TABLES: Final = (Mapping,)
+_TOOLS: Final = (BaseTool,)
+_RUNNABLES: Final = (Runnable,)
 
 Held = tuple[object, bool]
 """An object, and whether its fields count as well: they do for what a function or a tool holds itself."""
@@ -56,33 +60,46 @@ def held_by(start: object, ends: tuple[type, ...] = ()) -> Iterator[object]:
         if isinstance(held, ends):
             continue
         for one in _directly_held_by(held, near=near):
-            if id(one[0]) not in seen and not isinstance(one[0], _ENDS):
+            if id(one[0]) not in seen and not _is_a(one[0], _ENDS):
                 seen.add(id(one[0]))
                 kept.append(one[0])
                 waiting.append(one)
 
 
-def _directly_held_by(held: object, *, near: bool) -> Iterator[Held]:
+def _directly_held_by(held: object, *, near: bool) -> Iterable[Held]:
     if isinstance(held, FunctionType):
-        yield from _of_function(held)
-    elif isinstance(held, MethodType):
-        yield from ((held.__func__, True), (held.__self__, True))
-    elif isinstance(held, partial):
-        yield from ((one, True) for one in (held.func, *held.args, *held.keywords.values()))
-    elif isinstance(held, Mapping):
-        yield from ((one, near) for one in held.values())
-    elif isinstance(held, list | tuple | set | frozenset):
-        yield from ((one, near) for one in held)
-    elif isinstance(held, BaseTool):
-        yield from ((one, True) for one in _fields(held))
-        yield from ((one, True) for name in ("_run", "_arun") if (one := getattr(type(held), name, None)))
-    elif isinstance(held, Runnable):
-        yield from ((one, False) for one in _fields(held))
-    elif near:
-        yield from ((one, False) for one in _fields(held))
-        called = getattr(type(held), "__call__", None)  # noqa: B004  # the function itself is wanted
-        if isinstance(called, FunctionType):
-            yield called, False
+        return _of_function(held)
+    if isinstance(held, MethodType):
+        return (held.__func__, True), (held.__self__, True)
+    if isinstance(held, partial):
+        return [(one, True) for one in (held.func, *held.args, *held.keywords.values())]
+    if isinstance(held, dict) or _is_a(held, _TABLES):
+        return [(one, near) for one in cast("Mapping[Any, object]", held).values()]
+    if isinstance(held, list | tuple | set | frozenset):
+        return [(one, near) for one in held]
+    if _is_a(held, _TOOLS):
+        classes = (getattr(type(held), name, None) for name in ("_run", "_arun"))
+        return [(one, True) for one in (*_fields(held), *filter(None, classes))]
+    if _is_a(held, _RUNNABLES):
+        return [(one, False) for one in _fields(held)]
+    if not near:
+        return ()
+    called = getattr(type(held), "__call__", None)  # noqa: B004  # the function itself is wanted
+    return [(one, False) for one in (*_fields(held), *([called] if isinstance(called, FunctionType) else []))]
+
+
+def _is_a(held: object, kinds: tuple[type, ...]) -> bool:
+    """As `isinstance`, which takes long for the abstract ones, and is worked out once for each class."""
+    kind: Any = type(held)  # the cache wants what can be hashed, which most classes can
+    try:
+        return _is_kind(kind, kinds) or (held.__class__ is not kind and isinstance(held, kinds))
+    except TypeError:  # a class that cannot be looked up
+        return isinstance(held, kinds)
+
+
+@lru_cache(maxsize=4_096)
+def _is_kind(kind: type, kinds: tuple[type, ...]) -> bool:
+    return issubclass(kind, kinds)
 
 
 def _fields(held: object) -> list[object]:
