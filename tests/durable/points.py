@@ -54,6 +54,11 @@ class Points:
         if self.reached - 1 == self._die_at:
             os._exit(KILLED)
 
+    def begin(self) -> None:
+        """A method is called."""
+        if not self._changes:
+            self.step()
+
     def around(self, thing: Any, methods: list[str]) -> Any:
         """An object whose methods have a step before and a step after them, and one while they are awaited."""
         for name in methods:
@@ -64,8 +69,7 @@ class Points:
 
     def _stepping(self, method: Callable[..., Any]) -> Callable[..., Any]:
         def stepping(*args: Any, **kwargs: Any) -> Any:
-            if not self._changes:
-                self.step()
+            self.begin()
             given = method(*args, **kwargs)
             if hasattr(type(given), "__await__"):
                 return self._awaited(given)

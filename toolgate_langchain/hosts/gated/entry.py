@@ -25,6 +25,7 @@ from toolgate_langchain.hosts.engine.parent_run import current_run
 from toolgate_langchain.hosts.engine.run_state import RULES, RUN, TURN
 from toolgate_langchain.hosts.engine.superseding import LeftBehind, supersede
 from toolgate_langchain.hosts.gated.children import request_ids_inside
+from toolgate_langchain.hosts.gated.on_record import give_back, take_what_is_on_record
 from toolgate_langchain.hosts.gated.progress import Progress
 from toolgate_langchain.hosts.gated.runs import AgentRuntime, thread_in
 from toolgate_langchain.hosts.gated.session import ApprovalSession, check_keys
@@ -95,6 +96,9 @@ class Entry:
             if kept is not None:
                 if answer := children.answer_for(kept):
                     progress.take(answer[0])
+                elif progress.status == "waiting":
+                    # The call around it was tried again, or another agent in it was answered.
+                    yield from take_what_is_on_record(self._gate, progress)
                 return progress
         else:
             progress = self._progress(session, config)
@@ -115,11 +119,7 @@ class Entry:
 
     def leave(self, progress: Progress) -> Steps[None]:
         """Give back the claim on the request whose answer was taken."""
-        if progress.claimed is not None:
-            claimed, progress.claimed = progress.claimed, None
-            if progress.left and (progress.request is None or progress.request.request_id != claimed):
-                yield lambda: self._gate.ledger.carried(claimed)
-            yield lambda: self._gate.ledger.release(claimed)
+        yield from give_back(self._gate, progress)
 
     # --- the session --------------------------------------------------------------------------
 
@@ -238,17 +238,10 @@ class Entry:
 
     def _go_on(self, progress: Progress) -> Steps[None]:
         """Go on without an answer: with the one on record, where the run that took it was lost."""
-        pending = progress.request
-        if pending is None:
+        if progress.request is None:
             progress.status = "open"
             return
-        held = yield lambda: self._gate.ledger.answer_to(pending.request_id)
-        if held is None:
-            return
-        claimed = yield lambda: self._gate.ledger.claim(pending.request_id)
-        if claimed is True:
-            progress.claimed, progress.left = pending.request_id, True
-            progress.take(_named(held, pending.request_id).to_json())
+        yield from take_what_is_on_record(self._gate, progress)
 
 
 def _everything_open() -> LeftBehind:

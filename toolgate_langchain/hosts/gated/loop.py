@@ -26,6 +26,7 @@ from toolgate_langchain.hosts.engine.run_state import TURN
 from toolgate_langchain.hosts.engine.unseen import tell_unreadable
 from toolgate_langchain.hosts.gated.children import InnerPause
 from toolgate_langchain.hosts.gated.model import read_reply, with_tools
+from toolgate_langchain.hosts.gated.on_record import take_what_is_on_record
 from toolgate_langchain.hosts.gated.tools import AgentLastStep, CallToRun, OutcomeWaits
 from toolgate_langchain.policy.decision import Code
 from toolgate_langchain.vocabulary import Verdict
@@ -215,8 +216,9 @@ class AgentLoop(BaseTurns):
         """Run the calls of a turn, at once where they are awaited. What ended is kept if one of them raises."""
         handler: Callable[[CallToRun], Any] = self._last_step.arun_tool if asynchronous else self._last_step.run_tool
         state = dict(progress.state)
-        # An answer cannot come back into a tool that runs.
-        ask = progress.ask_of_outcome if current_run.get() is None else None
+        around = current_run.get()
+        # An answer comes back into a tool that runs only where the agent around it keeps the conversation in it.
+        ask = progress.ask_of_outcome if around is None or around.children is not None else None
         requests = [
             CallToRun(call, self._by_name.get(call["name"]), state, progress.where, children, ask)
             for call, children in progress.entered(calls)
@@ -230,10 +232,16 @@ class AgentLoop(BaseTurns):
         for one in outcomes:
             if isinstance(one, BaseException) and not isinstance(one, InnerPause | OutcomeWaits):
                 raise one
-        if progress.waits_inside(_open_calls(progress.messages, message)):
+        still = _open_calls(progress.messages, message)
+        entered = [request.tool_call["id"] for request in requests]
+        waits = {key: one for key, one in zip(entered, outcomes, strict=False) if isinstance(one, OutcomeWaits)}
+        if (inside := progress.waits_inside([call for call in still if call["id"] not in waits])) is not None:
+            if inside not in entered:
+                yield from take_what_is_on_record(self._gate, progress)
             return
-        if waits := [one for one in outcomes if isinstance(one, OutcomeWaits)]:
-            progress.request, progress.status = ApprovalRequest.from_interrupt(waits[0].shown), "waiting"
+        if waits:
+            first = next(iter(waits.values()))
+            progress.request, progress.status = ApprovalRequest.from_interrupt(first.shown), "waiting"
             return
         if self._is_last_word(message, _results(progress.messages, message)):
             progress.status = "done"

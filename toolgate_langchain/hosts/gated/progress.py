@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from toolgate_langchain.errors import AlreadyAnsweredError, LedgerError
 from toolgate_langchain.hosts.engine.answering import AnswerResult
 from toolgate_langchain.hosts.engine.parent_run import current_run
 from toolgate_langchain.hosts.engine.run_state import RULES, RUN, TURN
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from toolgate_langchain.hosts.gated.runs import AgentRuntime
 
 __all__ = ["Progress"]
+
+_NOT_ENDED: Final = (InnerPause, OutcomeWaits, AlreadyAnsweredError, LedgerError)
+"""What a call leaves with that is not over: it pauses, a person says what became of it, or it did not begin here."""
 
 
 @dataclass(slots=True)
@@ -40,6 +44,8 @@ class Progress:
 
     answering: str | None = None
     """The request that it is for."""
+    unknown: str | None = None
+    """The call of this agent of which it says what became, where it is an answer to that question."""
     answer: AnswerResult | None = None
     """What became of it."""
     claimed: str | None = None
@@ -63,8 +69,12 @@ class Progress:
 
     def take(self, answer: Any) -> None:
         """Go on with an answer to the request that waits."""
-        assert self.request is not None
-        self.given, self.answering, self.status = [answer], self.request.request_id, "open"
+        request = self.request
+        assert request is not None
+        self.given, self.answering, self.status = [answer], request.request_id, "open"
+        inside = (waiting_inside(sessions) for sessions in self.inner.values())
+        of_this_agent = all(one is None or one.request_id != request.request_id for one in inside)
+        self.unknown = request.tool_call_id if request.kind == "outcome" and of_this_agent else None
 
     def ask_of_outcome(self, shown: dict[str, Any]) -> Any:
         """The answer to the question what became of a call, where the run was resumed with it.
@@ -94,25 +104,28 @@ class Progress:
         for call in calls:
             saved = self.inner.get(str(call["id"]), {})
             request = waiting_inside(saved)
-            if request is not None and request.request_id != self.answering:
+            answered = request is not None and request.request_id == self.answering
+            if request is not None and not answered and str(call["id"]) != self.unknown:
                 continue
-            given = [self.given.pop()] if request is not None and self.given else []
+            given = [self.given.pop()] if answered and self.given else []
             entered.append((call, Children(saved, self.answering, given, self.trusted)))
         return entered
 
     def leave(self, call_id: str, children: Children | None, outcome: Any) -> None:
-        """Keep the agents inside of a call that paused; those of a call that ended are forgotten."""
+        """Keep the agents inside of a call that may yet be entered; those of a call that ended are forgotten."""
         self.inner.pop(call_id, None)
-        if children is not None and isinstance(outcome, InnerPause):
+        if children is not None and isinstance(outcome, _NOT_ENDED):
             self.inner[call_id] = {**children.saved, **children.now}
 
-    def waits_inside(self, calls: Sequence[ToolCall]) -> bool:
-        """Whether an agent inside of one of the open calls waits; the first that does is asked about now."""
-        found = (waiting_inside(self.inner.get(str(call["id"]), {})) for call in calls)
-        self.request = next((request for request in found if request is not None), None)
-        if self.request is not None:
-            self.status = "waiting"
-        return self.request is not None
+    def waits_inside(self, calls: Sequence[ToolCall]) -> str | None:
+        """The first of the open calls in which an agent waits, by its id; that agent's request is asked about now."""
+        for call in calls:
+            request = waiting_inside(self.inner.get(str(call["id"]), {}))
+            if request is not None:
+                self.request, self.status = request, "waiting"
+                return str(call["id"])
+        self.request = None
+        return None
 
     def became_of_the_answer(self) -> AnswerResult | None:
         """What became of the answer that the run was resumed with; `None` where there was none."""

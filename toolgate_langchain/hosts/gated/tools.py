@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from toolgate_langchain.approvals.carrying import AtOnce
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.catalog.injected import names_for_langgraph
-from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.errors import AlreadyAnsweredError, ConfigurationError
 from toolgate_langchain.hosts.engine.last_step import LastStep, denied
 from toolgate_langchain.hosts.engine.outcomes import Question
 from toolgate_langchain.hosts.engine.parent_run import current_run
@@ -153,7 +153,8 @@ class AgentLastStep(LastStep):
         Arguments that the tool itself finds fault with go back to the model. A pause of LangGraph inside of
         the tool, or a command that wants to leave it, ends the call: there is nothing here that could go on.
         """
-        if isinstance(error, InnerPause):
+        if isinstance(error, InnerPause | AlreadyAnsweredError):
+            # The second where another worker may still be at a call inside: this one goes on when that is over.
             return GrantStatus.PAUSED, None
         if isinstance(error, ValidationError):
             text = f"Error: {attempt.call['name']!r} did not take its arguments: {error}"
