@@ -7,14 +7,18 @@ import langchain_openai
 import langgraph.checkpoint.memory
 import langgraph.checkpoint.sqlite.aio
 import psycopg
-import sqlalchemy
+import sqlalchemy.dialects.postgresql
+import sqlalchemy.dialects.sqlite
 import vcr
 
 import tests.support
-import toolgate_langchain.approvals.sql
+import toolgate_langchain.approvals.sql.ledger
 import toolgate_langchain.cli.app
 import toolgate_langchain.cli.demo
 import toolgate_langchain.hosts.gated.agent
+import toolgate_langchain.hosts.graphs.graph
+import toolgate_langchain.hosts.inside.inner_agents
+import toolgate_langchain.hosts.inside.subagents
 import toolgate_langchain.hosts.langgraph.driving
 import toolgate_langchain.hosts.langgraph.middleware
 import toolgate_langchain.ui.console
