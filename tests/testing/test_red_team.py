@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.testing.gates import CHAT, CRON, plain_gate, tried
+from tests.testing.gates import CHAT, CRON, FORMS, hosts_of, plain_gate, tried
 from toolgate_langchain import InMemoryLedger, Surface, Tier, ToolCatalog, ToolGate, ToolProfile, Verdict
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.testing import ControlOutcome, Host, Outcome, all_attacks, all_hosts, red_team
@@ -53,13 +53,14 @@ def test_a_catalog_that_takes_nothing_at_first_sight_is_attacked_as_well(strict:
 
 
 def test_a_surface_that_lets_routine_tools_run_lets_nothing_else_through() -> None:
-    report = tried(lambda: ToolGate(surfaces=[Surface("chat", routine=Verdict.ALLOW)]))
+    # The form in which a call that runs unasked takes the shortest way.
+    report = tried(lambda: ToolGate(surfaces=[Surface("chat", routine=Verdict.ALLOW)]), hosts=hosts_of(FORMS[1]))
     assert report.ok, report.text()
 
 
 def test_a_surface_that_denies_consequential_tools_by_design_refuses_nothing_by_mistake() -> None:
     surface = Surface("chat", consequential=Verdict.DENY, unclassified=Verdict.DENY)
-    report = tried(lambda: ToolGate(surfaces=[surface]))
+    report = tried(lambda: ToolGate(surfaces=[surface]), hosts=hosts_of(FORMS[0]))
     assert not report.let_through and not report.refused_by_mistake, report.text()
     reasons = {one.control_why for one in report.findings if one.control is ControlOutcome.NOT_APPLICABLE}
     assert "surface 'chat' denies consequential tools" in reasons
