@@ -10,6 +10,7 @@ from tests.approvals.test_queue import RUN, Desk, outcomes
 from tests.support import Clock, Recorder, call
 from toolgate_langchain import Caller, ToolCatalog, ToolGate, ToolProfile
 from toolgate_langchain.approvals.answer import read_answer
+from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
 from toolgate_langchain.approvals.queue import ApprovalQueue
 from toolgate_langchain.approvals.rules import RuleIndex
@@ -278,7 +279,7 @@ class TestWhatIsGranted:
         assert desk.ledger.status(desk.request_id("a")) is GrantStatus.FINISHED
         assert desk.ledger.answer(desk.request_id("a"), read_answer(desk.no("a"))) is AnswerStatus.TOO_LATE
         record = desk.turn.calls[0]
-        assert desk.ledger.start(record.request_id, record.digest, needs_grant=True, repeatable=False) is (
+        assert desk.ledger.start(CallStart(record.request_id, record.digest, needs_grant=True, repeatable=False)) is (
             StartStatus.USED
         )
 

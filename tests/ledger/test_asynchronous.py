@@ -10,6 +10,7 @@ from sqlalchemy import event
 
 from tests.ledger.databases import Databases
 from toolgate_langchain import ApprovalAnswer, SqlLedger
+from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.ledger import AnswerStatus, StartStatus
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 
@@ -21,7 +22,7 @@ async def test_while_the_database_is_locked_the_loop_goes_on(sqlite: Databases, 
     await asyncio.to_thread(ledger.prepare)
     other = sqlite3.connect(tmp_path / f"{sqlite.name}.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    waiting = asyncio.ensure_future(awaited(ledger.start("r", "d", needs_grant=False, repeatable=False)))
+    waiting = asyncio.ensure_future(awaited(ledger.start(CallStart("r", "d", needs_grant=False, repeatable=False))))
     assert await awaited(ledger.status("r")) is None
     assert not waiting.done()
     # Had the call blocked the loop, nobody would ever come here to unlock it.
@@ -78,18 +79,18 @@ async def test_the_context_of_the_caller_goes_along(sql: SqlLedger) -> None:
 
 async def test_more_calls_at_once_than_connections_all_come_through(sql: SqlLedger) -> None:
     given = await asyncio.gather(
-        *(awaited(sql.start("r", "d", needs_grant=False, repeatable=False)) for _ in range(50))
+        *(awaited(sql.start(CallStart("r", "d", needs_grant=False, repeatable=False))) for _ in range(50))
     )
     assert sorted(status.value for status in given) == ["started", *["used"] * 49]
 
 
 async def test_a_call_that_is_given_up_leaves_the_ledger_usable(sql: SqlLedger) -> None:
-    task = asyncio.create_task(awaited(sql.start("r", "d", needs_grant=False, repeatable=False)))
+    task = asyncio.create_task(awaited(sql.start(CallStart("r", "d", needs_grant=False, repeatable=False))))
     await asyncio.sleep(0)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     # Whether it was begun or not, it can be known, and it was not begun twice.
-    second = await awaited(sql.start("r", "d", needs_grant=False, repeatable=False))
-    third = await awaited(sql.start("r", "d", needs_grant=False, repeatable=False))
+    second = await awaited(sql.start(CallStart("r", "d", needs_grant=False, repeatable=False)))
+    third = await awaited(sql.start(CallStart("r", "d", needs_grant=False, repeatable=False)))
     assert second in (StartStatus.STARTED, StartStatus.USED)
     assert third is StartStatus.USED

@@ -7,6 +7,7 @@ from typing import Literal
 import pytest
 
 from toolgate_langchain import ApprovalAnswer, InMemoryLedger
+from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
 
 APPROVE = ApprovalAnswer(type="approve")
@@ -25,7 +26,7 @@ class TestAnswers:
         ledger.answer("r", APPROVE)
         ledger.grant("r", "digest")
         assert ledger.answer("r", REJECT) is AnswerStatus.WITHDRAWN
-        assert ledger.start("r", "digest", needs_grant=True, repeatable=False) is StartStatus.WITHDRAWN
+        assert ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=False)) is StartStatus.WITHDRAWN
         assert ledger.answer("r", APPROVE) is AnswerStatus.REPEATED
         assert ledger.answer_to("r") == REJECT
 
@@ -38,9 +39,10 @@ class TestAnswers:
     def test_after_the_start_a_rejection_comes_too_late(self, ledger: InMemoryLedger, end: GrantStatus | None) -> None:
         ledger.answer("r", APPROVE)
         ledger.grant("r", "digest")
-        ledger.start("r", "digest", needs_grant=True, repeatable=False)
+        call = CallStart("r", "digest", needs_grant=True, repeatable=False)
+        ledger.start(call)
         if end is not None:
-            ledger.end("r", end)
+            ledger.end(call.ended(end))
         assert ledger.answer("r", REJECT) is AnswerStatus.TOO_LATE
         assert ledger.answer_to("r") == APPROVE
 
@@ -61,33 +63,34 @@ class TestAnswers:
 class TestGrants:
     def test_one_start_per_grant(self, ledger: InMemoryLedger) -> None:
         ledger.grant("r", "digest")
-        starts = [ledger.start("r", "digest", needs_grant=True, repeatable=False) for _ in range(3)]
+        starts = [ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=False)) for _ in range(3)]
         assert starts == [StartStatus.STARTED, StartStatus.USED, StartStatus.USED]
 
     def test_without_a_grant_nothing_starts_that_needs_one(self, ledger: InMemoryLedger) -> None:
-        assert ledger.start("r", "digest", needs_grant=True, repeatable=True) is StartStatus.MISSING
+        assert ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=True)) is StartStatus.MISSING
         assert ledger.status("r") is None
 
     def test_where_nobody_had_to_be_asked_the_first_to_start_wins(self, ledger: InMemoryLedger) -> None:
-        starts = [ledger.start("r", "digest", needs_grant=False, repeatable=False) for _ in range(2)]
+        starts = [ledger.start(CallStart("r", "digest", needs_grant=False, repeatable=False)) for _ in range(2)]
         assert starts == [StartStatus.STARTED, StartStatus.USED]
 
     def test_a_grant_is_for_one_digest(self, ledger: InMemoryLedger) -> None:
         ledger.grant("r", "digest")
-        assert ledger.start("r", "other", needs_grant=True, repeatable=True) is StartStatus.MISMATCH
-        assert ledger.start("r", "digest", needs_grant=True, repeatable=False) is StartStatus.STARTED
+        assert ledger.start(CallStart("r", "other", needs_grant=True, repeatable=True)) is StartStatus.MISMATCH
+        assert ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=False)) is StartStatus.STARTED
 
     def test_issuing_again_changes_nothing(self, ledger: InMemoryLedger) -> None:
         ledger.grant("r", "digest")
-        ledger.start("r", "digest", needs_grant=True, repeatable=False)
+        ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=False))
         ledger.grant("r", "other")
-        assert ledger.start("r", "digest", needs_grant=True, repeatable=False) is StartStatus.USED
+        assert ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=False)) is StartStatus.USED
 
     def test_a_call_that_paused_inside_enters_again_once(self, ledger: InMemoryLedger) -> None:
         ledger.grant("r", "digest")
-        ledger.start("r", "digest", needs_grant=True, repeatable=False)
-        ledger.end("r", GrantStatus.PAUSED)
-        starts = [ledger.start("r", "digest", needs_grant=True, repeatable=False) for _ in range(2)]
+        call = CallStart("r", "digest", needs_grant=True, repeatable=False)
+        ledger.start(call)
+        ledger.end(call.ended(GrantStatus.PAUSED))
+        starts = [ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=False)) for _ in range(2)]
         assert starts == [StartStatus.REENTERED, StartStatus.USED]
 
     @pytest.mark.parametrize("end", [GrantStatus.FINISHED, GrantStatus.FAILED])
@@ -95,11 +98,12 @@ class TestGrants:
         self, ledger: InMemoryLedger, end: GrantStatus
     ) -> None:
         ledger.grant("r", "digest")
-        ledger.start("r", "digest", needs_grant=True, repeatable=True)
-        ledger.end("r", end)
+        call = CallStart("r", "digest", needs_grant=True, repeatable=True)
+        ledger.start(call)
+        ledger.end(call.ended(end))
         assert ledger.status("r") is end
-        assert ledger.start("r", "digest", needs_grant=True, repeatable=False) is StartStatus.USED
-        assert ledger.start("r", "digest", needs_grant=True, repeatable=True) is StartStatus.STARTED
+        assert ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=False)) is StartStatus.USED
+        assert ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=True)) is StartStatus.STARTED
 
     def test_of_many_threads_at_once_exactly_one_starts(self, ledger: InMemoryLedger) -> None:
         ledger.grant("r", "digest")
@@ -107,7 +111,7 @@ class TestGrants:
 
         def start() -> None:
             barrier.wait()
-            starts.append(ledger.start("r", "digest", needs_grant=True, repeatable=False))
+            starts.append(ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=False)))
 
         threads = [threading.Thread(target=start) for _ in range(8)]
         for thread in threads:
@@ -119,7 +123,7 @@ class TestGrants:
     def test_withdrawing_leaves_what_was_used(self, ledger: InMemoryLedger) -> None:
         for request_id in ("used", "unused"):
             ledger.grant(request_id, "digest")
-        ledger.start("used", "digest", needs_grant=True, repeatable=False)
+        ledger.start(CallStart("used", "digest", needs_grant=True, repeatable=False))
         ledger.withdraw(["used", "unused"])
         assert (ledger.status("used"), ledger.status("unused")) == (GrantStatus.STARTED, GrantStatus.WITHDRAWN)
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.ui.requests import request
 from toolgate_langchain import ApprovalAnswer, InMemoryLedger, Remember, StandingRule, Tier
+from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.ledger import GrantStatus, PendingRequest, StartStatus
 from toolgate_langchain.canonical import canonical_json
 
@@ -51,7 +52,7 @@ class TestAnswers:
         ledger.answer("r", NO)
         ledger.grant("r", "digest")
         assert ledger.status("r") is GrantStatus.WITHDRAWN
-        assert ledger.start("r", "digest", needs_grant=True, repeatable=True) is StartStatus.WITHDRAWN
+        assert ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=True)) is StartStatus.WITHDRAWN
 
 
 class TestRequests:

@@ -14,6 +14,7 @@ from tests.ledger.databases import PASSWORD, Databases
 from tests.ledger.line import Line
 from tests.test_public_names import loaded_after
 from toolgate_langchain import ApprovalAnswer, SqlLedger
+from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.ledger import AnswerStatus, StartStatus
 from toolgate_langchain.approvals.sql import schema
 from toolgate_langchain.errors import ConfigurationError, LedgerError, LedgerSchemaError, MissingExtraError
@@ -104,7 +105,7 @@ class TestUnusable:
         other = sqlite3.connect(tmp_path / f"{sqlite.name}.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match="database is locked"):
-            ledger.start("r", "digest", needs_grant=False, repeatable=False)
+            ledger.start(CallStart("r", "digest", needs_grant=False, repeatable=False))
         assert len(waits) == 7
         other.execute("ROLLBACK")
         other.close()
@@ -121,9 +122,9 @@ class TestUnusable:
         with postgresql.postgres.connect() as other, other.transaction():
             other.execute(f"SELECT * FROM {postgresql.name}.toolgate_grants FOR UPDATE".encode())
             with pytest.raises(LedgerError, match="LockNotAvailable"):
-                ledger.start("r", "d", needs_grant=True, repeatable=False)
+                ledger.start(CallStart("r", "d", needs_grant=True, repeatable=False))
             assert len(waits) == 7
-        assert ledger.start("r", "d", needs_grant=True, repeatable=False) is StartStatus.STARTED
+        assert ledger.start(CallStart("r", "d", needs_grant=True, repeatable=False)) is StartStatus.STARTED
 
     def test_nobody_waits_or_holds_for_ever(self, postgresql: Databases) -> None:
         def settings(connection: Connection) -> list[str]:

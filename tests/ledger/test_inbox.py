@@ -8,6 +8,7 @@ import pytest
 
 from tests.ui.requests import request
 from toolgate_langchain import ApprovalAnswer, InMemoryLedger
+from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.inbox import LeftAnswer
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
 
@@ -127,7 +128,7 @@ def test_a_no_after_the_yes_was_used_comes_too_late(ledger: InMemoryLedger) -> N
     asked(ledger)
     leave(ledger)
     ledger.grant("r1", "digest")
-    ledger.start("r1", "digest", needs_grant=True, repeatable=False)
+    ledger.start(CallStart("r1", "digest", needs_grant=True, repeatable=False))
     assert leave(ledger, NO) is AnswerStatus.TOO_LATE
 
 

@@ -8,6 +8,7 @@ from tests.ledger.databases import Databases
 from tests.ledger.line import Line
 from tests.ui.requests import request
 from toolgate_langchain import ApprovalAnswer, SqlLedger
+from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
 from toolgate_langchain.errors import LedgerError
 
@@ -31,7 +32,7 @@ def far(postgresql: Databases, line: Line) -> SqlLedger:
 
 
 def start(ledger: SqlLedger) -> object:
-    return ledger.start("r", "d", needs_grant=True, repeatable=False)
+    return ledger.start(CallStart("r", "d", needs_grant=True, repeatable=False))
 
 
 class TestTheWordOfACommitIsLost:
@@ -55,7 +56,7 @@ class TestTheWordOfACommitIsLost:
 
     def test_the_first_to_start_is_still_the_first(self, far: SqlLedger, line: Line) -> None:
         line.lose_commits = 1
-        assert far.start("r", "d", needs_grant=False, repeatable=False) is StartStatus.STARTED
+        assert far.start(CallStart("r", "d", needs_grant=False, repeatable=False)) is StartStatus.STARTED
 
     def test_a_claim_is_its_own(self, far: SqlLedger, postgresql: Databases, line: Line) -> None:
         line.lose_commits = 1

@@ -16,6 +16,7 @@ from tests.ledger.databases import Databases
 from tests.support import Clock
 from tests.ui.requests import request
 from toolgate_langchain import ApprovalAnswer, InMemoryLedger, SqlLedger, StandingRule, Tier
+from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.ledger import GrantStatus
 
 REQUESTS = st.sampled_from(["a", "b", "c"])
@@ -47,6 +48,7 @@ class Twins(RuleBasedStateMachine):
         """All examples share one file; each has names of its own in it."""
         self.prefix = f"{next(Twins.numbers)}-"
         self.model, self.clock = InMemoryLedger(), Clock()
+        self.attempts: dict[str, CallStart] = {}
         Twins.database.resume()
 
     def name(self, name: str) -> str:
@@ -78,11 +80,15 @@ class Twins(RuleBasedStateMachine):
 
     @rule(key=REQUESTS, digest=DIGESTS, needs_grant=st.booleans(), repeatable=st.booleans())
     def start(self, key: str, digest: str, needs_grant: bool, repeatable: bool) -> None:
-        self.same("start", self.name(key), digest, needs_grant=needs_grant, repeatable=repeatable)
+        call = CallStart(self.name(key), digest, needs_grant=needs_grant, repeatable=repeatable)
+        self.attempts[key] = call
+        self.same("start", call)
 
     @rule(key=REQUESTS, status=st.sampled_from([GrantStatus.FINISHED, GrantStatus.FAILED, GrantStatus.PAUSED]))
     def end(self, key: str, status: GrantStatus) -> None:
-        self.same("end", self.name(key), status)
+        """The last attempt ends, or one that never was."""
+        call = self.attempts.get(key) or CallStart(self.name(key), "d", needs_grant=True, repeatable=False)
+        self.same("end", call.ended(status))
 
     @rule(keys=st.lists(REQUESTS, max_size=3))
     def withdraw(self, keys: list[str]) -> None:

@@ -10,6 +10,7 @@ from tests.ledger.databases import Databases
 from tests.support import Clock
 from tests.ui.requests import request
 from toolgate_langchain import ApprovalAnswer, SqlLedger
+from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
 from toolgate_langchain.approvals.sql import answers, record
 from toolgate_langchain.errors import LedgerError
@@ -22,8 +23,8 @@ def kinds(ledger: SqlLedger, request_id: str | None = None) -> list[str]:
     return [event.kind for event in found]
 
 
-def start(ledger: SqlLedger) -> Any:
-    return ledger.start("r1", "d", needs_grant=True, repeatable=False)
+def start(ledger: SqlLedger, call: CallStart | None = None) -> Any:
+    return ledger.start(call or CallStart("r1", "d", needs_grant=True, repeatable=False))
 
 
 class TestTheRecord:
@@ -47,9 +48,10 @@ class TestTheRecord:
     def test_a_rejection_that_comes_too_late_is_in_the_record(self, sql: SqlLedger) -> None:
         sql.answer("r1", YES)
         sql.grant("r1", "d")
-        start(sql)
+        call = CallStart("r1", "d", needs_grant=True, repeatable=False)
+        start(sql, call)
         assert sql.answer("r1", NO) is AnswerStatus.TOO_LATE
-        sql.end("r1", GrantStatus.FINISHED)
+        sql.end(call.ended(GrantStatus.FINISHED))
         assert kinds(sql, "r1") == ["answered", "grant_issued", "start_started", "answered", "call_finished"]
         events: Any = sql.events(request_id="r1")
         assert events[3].detail == {"answer": "reject", "by": "bob", "status": "too_late"}

@@ -3,6 +3,7 @@
 import pytest
 
 from toolgate_langchain import ApprovalAnswer, InMemoryLedger
+from toolgate_langchain.approvals.attempts import CallEnd, CallStart
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
 
 YES = ApprovalAnswer(request_id="r", type="approve")
@@ -43,22 +44,24 @@ class TestGrants:
     def test_a_call_that_is_repeated_has_started_again(self, ledger: InMemoryLedger) -> None:
         """So that its rejection still comes too late, and its second end is recorded."""
         ledger.grant("r", "d")
-        ledger.start("r", "d", needs_grant=True, repeatable=True)
-        ledger.end("r", GrantStatus.FAILED)
-        assert ledger.start("r", "d", needs_grant=True, repeatable=True) is StartStatus.STARTED
+        first, second = (CallStart("r", "d", needs_grant=True, repeatable=True) for _ in range(2))
+        ledger.start(first)
+        ledger.end(first.ended(GrantStatus.FAILED))
+        assert ledger.start(second) is StartStatus.STARTED
         assert ledger.status("r") is GrantStatus.STARTED
-        ledger.end("r", GrantStatus.FINISHED)
+        ledger.end(second.ended(GrantStatus.FINISHED))
         assert ledger.status("r") is GrantStatus.FINISHED
 
     @pytest.mark.parametrize("end", ENDS)
     def test_what_never_started_does_not_end(self, ledger: InMemoryLedger, end: GrantStatus) -> None:
-        ledger.end("unknown", end)
+        never = CallStart("r", "d", needs_grant=True, repeatable=False)
+        assert ledger.end(CallEnd("unknown", "attempt", end)) is False
         assert ledger.status("unknown") is None
         ledger.grant("r", "d")
-        ledger.end("r", end)
+        assert ledger.end(never.ended(end)) is False
         assert ledger.status("r") is GrantStatus.ISSUED
         ledger.withdraw(["r"])
-        ledger.end("r", end)
+        assert ledger.end(never.ended(end)) is False
         assert ledger.status("r") is GrantStatus.WITHDRAWN
 
     @pytest.mark.parametrize("first", [GrantStatus.FINISHED, GrantStatus.FAILED])
@@ -67,15 +70,16 @@ class TestGrants:
         self, ledger: InMemoryLedger, first: GrantStatus, second: GrantStatus
     ) -> None:
         """In particular it does not become a pause, from which it could be entered again."""
-        ledger.start("r", "d", needs_grant=False, repeatable=False)
-        ledger.end("r", first)
-        ledger.end("r", second)
+        call = CallStart("r", "d", needs_grant=False, repeatable=False)
+        ledger.start(call)
+        assert ledger.end(call.ended(first)) is True
+        ledger.end(call.ended(second))
         assert ledger.status("r") is first
 
     def test_a_withdrawn_grant_starts_not_even_where_the_call_may_be_repeated(self, ledger: InMemoryLedger) -> None:
         ledger.grant("r", "d")
         ledger.withdraw(["r"])
-        assert ledger.start("r", "d", needs_grant=True, repeatable=True) is not StartStatus.STARTED
+        assert ledger.start(CallStart("r", "d", needs_grant=True, repeatable=True)) is not StartStatus.STARTED
         assert ledger.status("r") is GrantStatus.WITHDRAWN
 
 

@@ -12,6 +12,7 @@ from tests.ledger.databases import Databases
 from tests.ledger.test_user_rules import a_users, said_yes
 from tests.support import Clock
 from toolgate_langchain import InMemoryLedger, SqlLedger
+from toolgate_langchain.approvals.attempts import CallEnd, CallStart
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.recording.entries import Entry
 
@@ -39,13 +40,17 @@ def the_end(words: str) -> Entry:
     return Entry("ended", "r", "thread", {"status": words})
 
 
-def reported_and_then_late(ledger: Any, other: Any, clock: Clock, **late: Any) -> None:
+def reported_and_then_late(ledger: Any, other: Any, clock: Clock, **late: Any) -> CallEnd:
     """A person says what became of a call of a worker that was taken for dead, and then it comes to its end."""
-    assert ledger.start("r", "d", needs_grant=False, repeatable=False, hold=True) is StartStatus.STARTED
+    call = CallStart("r", "d", needs_grant=False, repeatable=False, hold=True)
+    assert ledger.start(call) is StartStatus.STARTED
     clock.forward(seconds=FAR.total_seconds())
     assert not other.held("r")
-    other.end("r", GrantStatus.FINISHED, result=gave("it is done"), scope="run")
-    ledger.end("r", GrantStatus.FINISHED, result=gave("it came late"), scope="run", **late)
+    told = CallEnd("r", "a person's word", GrantStatus.FINISHED, gave("it is done"), "run")
+    assert other.end_unknown(told, 1) is True
+    end = call.ended(GrantStatus.FINISHED, result=gave("it came late"), scope="run", **late)
+    assert ledger.end(end) is False
+    return end
 
 
 def test_what_a_person_said_of_a_call_stays_its_result_in_memory() -> None:
@@ -62,8 +67,13 @@ def test_what_a_person_said_of_a_call_stays_its_result_and_the_record_has_how_it
     clock = Clock()
     one: Any = databases.ledger(clock=clock)
     other: Any = SqlLedger(databases.url, clock=clock)
-    reported_and_then_late(one, other, clock, entry=the_end("finished"))
-    one.end("r", GrantStatus.FINISHED, entry=the_end("finished"))  # as where the word of the commit was lost
+    end = reported_and_then_late(one, other, clock, entry=the_end("finished"))
+    assert one.end(end) is False  # as where the word of the commit was lost
     assert other.result("r").text == "it is done"
-    assert [event.kind for event in one.events(request_id="r")] == ["start_started", "call_finished", "ended"]
+    assert [event.kind for event in one.events(request_id="r")] == [
+        "start_started",
+        "call_finished",
+        "call_late",
+        "ended",
+    ]
     other.close()

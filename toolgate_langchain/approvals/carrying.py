@@ -53,6 +53,16 @@ class Carrying(Protocol):
         """
         ...
 
+    def still_mine(self) -> Steps[None]:
+        """Look, before anything is granted or saved, whether what was claimed in this pass is still this worker's.
+
+        A worker can be slow: its claims end with their lease, and somebody else goes on.
+
+        Raises:
+            AlreadyAnsweredError: If a claim was lost. Nothing may be granted or saved then.
+        """
+        ...
+
     def give_back(self, request_id: str) -> Steps[None]:
         """The answer could not be used; somebody may give another one."""
         ...
@@ -80,6 +90,11 @@ class AtOnce:
 
     def settle(self, turn_id: str) -> Steps[None]:
         """See `Carrying.settle`."""
+        return
+        yield
+
+    def still_mine(self) -> Steps[None]:
+        """See `Carrying.still_mine`."""
         return
         yield
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
+from toolgate_langchain.approvals.claims import Claims
 from toolgate_langchain.approvals.inbox import Inbox
 from toolgate_langchain.approvals.outcomes import Outcomes
 from toolgate_langchain.approvals.read_notes import ReadNotes
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from langchain_core.messages import ToolMessage
-
     from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.attempts import CallEnd, CallStart
     from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.policy.context import RunMemory
 
@@ -89,7 +89,7 @@ class PendingRequest:
     expires_at: datetime | None = None
 
 
-class Ledger(Outcomes, RuleLedger, Inbox, ReadNotes, Protocol):
+class Ledger(Claims, Outcomes, RuleLedger, Inbox, ReadNotes, Protocol):
     """Everything that must not go back in time with a checkpoint.
 
     Every method but `quiet` may return an awaitable instead of its value.
@@ -189,14 +189,6 @@ class Ledger(Outcomes, RuleLedger, Inbox, ReadNotes, Protocol):
         """The answer that holds for a request."""
         ...
 
-    def claim(self, request_id: str) -> Maybe[bool]:
-        """Claim the right to carry an answer to a request into its run; `False` if somebody has it."""
-        ...
-
-    def release(self, request_id: str) -> Maybe[None]:
-        """Give a claim back."""
-        ...
-
     def grant(self, request_id: str, digest: str) -> Maybe[None]:
         """Issue the grant of an approved request. Issuing it again changes nothing.
 
@@ -204,31 +196,20 @@ class Ledger(Outcomes, RuleLedger, Inbox, ReadNotes, Protocol):
         """
         ...
 
-    def start(
-        self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool, hold: bool = False
-    ) -> Maybe[StartStatus]:
+    def start(self, call: CallStart) -> Maybe[StartStatus]:
         """Claim the right to start a call, by compare-and-set on the request id.
 
         Args:
-            request_id: The request, or the id that stands in for it where nobody was asked.
-            digest: The digest of the very call.
-            needs_grant: Whether an issued grant must be there. Where nobody had to be asked there
-                is none, and the first to start wins.
-            repeatable: Whether the call may run again under the same grant.
-            hold: Whether whoever starts it has it to itself for the length of a lease; see `Outcomes.held`.
+            call: The call, and the attempt at it.
         """
         ...
 
-    def end(
-        self, request_id: str, status: GrantStatus, *, result: ToolMessage | None = None, scope: str = ""
-    ) -> Maybe[None]:
-        """Record how a started call ended: finished, failed or paused inside.
+    def end(self, call: CallEnd) -> Maybe[bool]:
+        """Record how an attempt at a call ended: finished, failed or paused inside.
 
-        Args:
-            request_id: The request, or the id that stands in for it.
-            status: How it ended.
-            result: What it gave, kept until the turn is over; see `Outcomes.result`.
-            scope: The run that the turn is of; see `Outcomes.forget_results`.
+        Returns:
+            Whether it was the attempt's to end. `False` where somebody else has the call by now, or a person said what
+            became of it: nothing changes then but the record, and whoever is told so goes no further.
         """
         ...
 

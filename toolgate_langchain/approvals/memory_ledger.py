@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, PendingRequest, StartStatus
+from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, PendingRequest
+from toolgate_langchain.approvals.memory_bounds import KEEP
+from toolgate_langchain.approvals.memory_grants import Grant, GrantsInMemory
 from toolgate_langchain.approvals.memory_inbox import MemoryInbox
 from toolgate_langchain.approvals.memory_outcomes import LEASE, MemoryOutcomes
 from toolgate_langchain.approvals.memory_rules import RulesInMemory
@@ -43,13 +45,7 @@ class _Run:
     memory: RunMemory | None = None
 
 
-@dataclass
-class _Grant:
-    digest: str
-    status: GrantStatus
-
-
-class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemory):
+class InMemoryLedger(RulesInMemory, GrantsInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemory):
     """A ledger in this process's memory, and for this process only: it covers one process.
 
     It forgets everything when the process ends: an approval that was given and not yet used is then
@@ -57,13 +53,25 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemo
     was not answered, and a started call is not started again while the process lives. Safe to use
     from several threads. Where approvals outlive the process, or several share them, use `SqlLedger`.
 
+    What it keeps is bounded where forgetting is safe. Everything is kept of requests that wait, of answers that wait to
+    be carried or made a rule, of grants that were not used, and of calls that run, paused, or have an unknown outcome.
+    Of requests and calls that are over the latest `keep` are kept whole; of older ones only that they are over: about
+    200 bytes each, for as long as the process lives. It is what refuses a fork, a replay or a late answer that would
+    use one a second time, also where the call may be repeated. What was said in a run is kept too, as runs can go on
+    at any time: nothing of a run in which nobody said anything.
+
     Args:
         lease: How long a worker has a claim to itself.
         clock: Tells the time, with a zone.
+        keep: How many requests and calls that are over it keeps whole.
+
+    Raises:
+        ValueError: If the lease is no time at all, or `keep` is negative.
     """
 
-    def __init__(self, *, lease: timedelta = LEASE, clock: Callable[[], datetime] = _now) -> None:
-        super().__init__()
+    def __init__(self, *, lease: timedelta = LEASE, clock: Callable[[], datetime] = _now, keep: int = KEEP) -> None:
+        RulesInMemory.__init__(self)
+        GrantsInMemory.__init__(self, keep=keep)
         MemoryOutcomes.__init__(self, lease=lease, clock=clock)
         self._stopped = False
         self._runs: dict[str, _Run] = {}
@@ -72,7 +80,7 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemo
         self._left: set[str] = set()
         self._taken_in: set[str] = set()
         self._times: dict[str, datetime | None] = {}
-        self._grants: dict[str, _Grant] = {}
+        self._grants: dict[str, Grant] = {}
         self._read_notes = {}
 
     # --- the switch ---------------------------------------------------------------------------
@@ -171,6 +179,8 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemo
         """See `Ledger.ask`."""
         with self._lock:
             key = request.request_id
+            if key in self._spent:
+                return
             grant = self._grants.get(key)
             asked = self._asked.get(key)
             if asked is not None:
@@ -193,11 +203,15 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemo
     ) -> AnswerStatus:
         """See `Ledger.answer`."""
         with self._lock:
+            if request_id in self._spent:
+                return self._said_of_spent(request_id, answer)
             recorded = self._answers.get(request_id)
             if recorded is None:
                 self._answers[request_id] = answer
                 self._pending.pop(request_id, None)
                 self._threads[request_id], self._times[request_id] = thread_id, at
+                if answer.type == "reject":
+                    self._over_now(request_id)
                 return AnswerStatus.RECORDED
             if answer.type != "reject" or recorded.type in FINAL:
                 if request_id in self._left and answer == recorded:
@@ -217,6 +231,7 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemo
             if thread_of is not None:
                 self._taken_back[thread_of] = self._taken_back.get(thread_of, frozenset()) | {request_id}
             self._forget_rules(request_id)
+            self._over_now(request_id)
             return AnswerStatus.WITHDRAWN
 
     def answered_at(self, request_id: str) -> datetime | None:
@@ -230,65 +245,6 @@ class InMemoryLedger(RulesInMemory, MemoryInbox, MemoryOutcomes, ReadNotesInMemo
     def answer_to(self, request_id: str) -> ApprovalAnswer | None:
         """See `Ledger.answer_to`."""
         return self._answers.get(request_id)
-
-    def grant(self, request_id: str, digest: str) -> None:
-        """See `Ledger.grant`."""
-        with self._lock:
-            held = self._answers.get(request_id)
-            taken_back = held is not None and held.type == "reject"
-            status = GrantStatus.WITHDRAWN if taken_back else GrantStatus.ISSUED
-            self._grants.setdefault(request_id, _Grant(digest, status))
-
-    def _start(self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool) -> StartStatus:
-        with self._lock:
-            grant = self._grants.get(request_id)
-            if grant is None:
-                if needs_grant:
-                    return StartStatus.MISSING
-                self._grants[request_id] = _Grant(digest, GrantStatus.STARTED)
-                return StartStatus.STARTED
-            # Before anything else: what was closed before it was answered has no digest.
-            if grant.status is GrantStatus.WITHDRAWN:
-                return StartStatus.WITHDRAWN
-            if grant.digest != digest:
-                return StartStatus.MISMATCH
-            match grant.status:
-                case GrantStatus.ISSUED:
-                    grant.status = GrantStatus.STARTED
-                    return StartStatus.STARTED
-                case GrantStatus.PAUSED:
-                    grant.status = GrantStatus.STARTED
-                    return StartStatus.REENTERED
-                case _ if repeatable:
-                    grant.status = GrantStatus.STARTED
-                    return StartStatus.STARTED
-                case _:
-                    return StartStatus.USED
-
-    def _end(self, request_id: str, status: GrantStatus) -> bool:
-        with self._lock:
-            grant = self._grants.get(request_id)
-            if grant is None or grant.status is not GrantStatus.STARTED:
-                return False
-            grant.status = status
-            return True
-
-    def status(self, request_id: str) -> GrantStatus | None:
-        """See `Ledger.status`."""
-        grant = self._grants.get(request_id)
-        return None if grant is None else grant.status
-
-    def withdraw(self, request_ids: Sequence[str]) -> None:
-        """See `Ledger.withdraw`."""
-        with self._lock:
-            for request_id in request_ids:
-                self._pending.pop(request_id, None)
-                grant = self._grants.setdefault(request_id, _Grant("", GrantStatus.WITHDRAWN))
-                if grant.status is GrantStatus.ISSUED:
-                    grant.status = GrantStatus.WITHDRAWN
-                elif grant.status is GrantStatus.PAUSED:
-                    # It started and will not go on; a replay must not enter it again.
-                    grant.status = GrantStatus.FAILED
 
 
 _NOTHING = RunMemory()

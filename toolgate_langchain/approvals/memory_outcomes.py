@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
+from toolgate_langchain.approvals.memory_claims import ClaimsInMemory
+from toolgate_langchain.approvals.memory_grants import Grant
 
 if TYPE_CHECKING:
     import threading
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import ToolMessage
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
+    from toolgate_langchain.approvals.attempts import CallEnd, CallStart
     from toolgate_langchain.approvals.ledger import PendingRequest
 
 __all__ = ["LEASE", "MemoryOutcomes"]
@@ -35,7 +38,7 @@ class _Tries:
     """Until when the worker of the last one has it to itself."""
 
 
-class MemoryOutcomes:
+class MemoryOutcomes(ClaimsInMemory):
     """What `InMemoryLedger` keeps of calls that started. A part of it, which shares its lock.
 
     Args:
@@ -56,49 +59,33 @@ class MemoryOutcomes:
         if lease <= timedelta(0):
             raise ValueError(f"lease must be longer than nothing, not {lease}")
         self._lease, self._clock = lease, clock
-        self._claims: dict[str, datetime] = {}
+        self._claims = {}
         self._tries: dict[str, _Tries] = {}
         self._results: dict[str, tuple[str, ToolMessage]] = {}
         self._expired: set[str] = set()
 
-    def _start(self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool) -> StartStatus:
+    def _start(self, call: CallStart) -> StartStatus:
         raise NotImplementedError
 
-    def _end(self, request_id: str, status: GrantStatus) -> bool:
+    def _end(self, call: CallEnd) -> bool:
         raise NotImplementedError
 
     def withdraw(self, request_ids: Any) -> None:
         """See `Ledger.withdraw`."""
         raise NotImplementedError
 
-    # --- claims -------------------------------------------------------------------------------
-
-    def claim(self, request_id: str) -> bool:
-        """See `Ledger.claim`. A claim ends with its lease, as where the thread that had it died."""
-        now = self._clock()
-        with self._lock:
-            for lapsed in [key for key, until in self._claims.items() if until <= now]:
-                del self._claims[lapsed]
-            if request_id in self._claims:
-                return False
-            self._claims[request_id] = now + self._lease
-            return True
-
-    def release(self, request_id: str) -> None:
-        """See `Ledger.release`."""
-        with self._lock:
-            self._claims.pop(request_id, None)
+    def status(self, request_id: str) -> GrantStatus | None:
+        """See `Ledger.status`."""
+        raise NotImplementedError
 
     # --- calls --------------------------------------------------------------------------------
 
-    def start(
-        self, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool, hold: bool = False
-    ) -> StartStatus:
+    def start(self, call: CallStart) -> StartStatus:
         """See `Ledger.start`."""
         with self._lock:
-            status = self._start(request_id, digest, needs_grant=needs_grant, repeatable=repeatable)
+            status = self._start(call)
             if status in (StartStatus.STARTED, StartStatus.REENTERED):
-                self._began(request_id, hold=hold)
+                self._began(call.request_id, hold=call.hold)
             return status
 
     def _began(self, request_id: str, *, hold: bool) -> None:
@@ -106,11 +93,13 @@ class MemoryOutcomes:
         tries.count += 1
         tries.until = self._clock() + self._lease if hold else None
 
-    def end(self, request_id: str, status: GrantStatus, *, result: ToolMessage | None = None, scope: str = "") -> None:
+    def end(self, call: CallEnd) -> bool:
         """See `Ledger.end`."""
         with self._lock:
-            if self._end(request_id, status) and result is not None:
-                self._results[request_id] = scope, result
+            ended = self._end(call)
+            if ended and call.result is not None:
+                self._results[call.request_id] = call.scope, call.result
+            return ended
 
     def identity(self) -> str:
         """See `Outcomes.identity`. A ledger in memory forgets with its process, so another one counts as the same."""
@@ -129,16 +118,30 @@ class MemoryOutcomes:
             tries = self._tries.get(request_id)
             return 0 if tries is None else tries.count
 
-    def try_again(self, request_id: str, digest: str, tries: int) -> bool:
+    def try_again(self, call: CallStart, tries: int, *, asked: str) -> bool:
         """See `Outcomes.try_again`."""
         with self._lock:
-            grant = self._grants.get(request_id)
-            if grant is None or grant.status is not GrantStatus.STARTED or grant.digest != digest:
+            said, grant = self._answers.get(asked), self._grants.get(call.request_id)
+            if said is not None and said.type != "try_again":
                 return False
-            if self.tries(request_id) != tries or self.held(request_id):
+            if grant is None or grant.status is not GrantStatus.STARTED or grant.digest != call.digest:
                 return False
-            self._began(request_id, hold=True)
+            if self.tries(call.request_id) != tries or self.held(call.request_id) or self.status(asked) is not None:
+                return False
+            # From here on a no to it comes too late.
+            self._grants[asked] = Grant(call.digest, GrantStatus.STARTED, call.attempt)
+            grant.attempt = call.attempt
+            self._began(call.request_id, hold=True)
             return True
+
+    def end_unknown(self, call: CallEnd, tries: int) -> bool:
+        """See `Outcomes.end_unknown`."""
+        with self._lock:
+            grant = self._grants.get(call.request_id)
+            if grant is None or grant.status is not GrantStatus.STARTED or self.tries(call.request_id) != tries:
+                return False
+            grant.attempt = call.attempt
+            return self.end(call)
 
     def result(self, request_id: str) -> ToolMessage | None:
         """See `Outcomes.result`."""

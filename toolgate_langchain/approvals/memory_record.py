@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from toolgate_langchain.approvals.ledger import GrantStatus
+    from toolgate_langchain.approvals.attempts import CallEnd, CallStart
     from toolgate_langchain.approvals.recording.entries import Entry
 
 __all__ = ["RecordingInMemoryLedger"]
@@ -33,30 +33,36 @@ class RecordingInMemoryLedger(InMemoryLedger):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._events: list[LedgerEvent] = []
+        self._once: set[str] = set()
 
     def note(self, entries: Sequence[Entry]) -> None:
         """See `RecordLedger.note`."""
         with self._lock:
             for entry in entries:
+                if entry.once in self._once:
+                    continue
+                if entry.once:
+                    self._once.add(entry.once)
                 number = len(self._events) + 1
                 self._events.append(
                     LedgerEvent(number, self._clock(), entry.kind, entry.request_id, entry.thread_id, entry.detail)
                 )
 
-    def start(self, request_id: str, digest: str, *, entry: Entry | None = None, **options: Any) -> StartStatus:
-        """See `RecordLedger.start`."""
+    def start(self, call: CallStart) -> StartStatus:
+        """See `Ledger.start`."""
         with self._lock:
-            status = super().start(request_id, digest, **options)
-            if entry is not None and status is StartStatus.STARTED:
-                self.note([entry])
+            status = super().start(call)
+            if call.entry is not None and status is StartStatus.STARTED:
+                self.note([call.entry])
         return status
 
-    def end(self, request_id: str, status: GrantStatus, *, entry: Entry | None = None, **options: Any) -> None:
-        """See `RecordLedger.end`."""
+    def end(self, call: CallEnd) -> bool:
+        """See `Ledger.end`."""
         with self._lock:
-            super().end(request_id, status, **options)
-            if entry is not None:
-                self.note([entry])
+            ended = super().end(call)
+            if call.entry is not None:
+                self.note([call.entry if ended else call.entry.late()])
+        return ended
 
     def events(
         self,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import ToolMessage
 
+    from toolgate_langchain.approvals.attempts import CallEnd, CallStart
     from toolgate_langchain.approvals.ledger import Maybe
 
 __all__ = ["Outcomes"]
@@ -34,13 +35,25 @@ class Outcomes(Protocol):
         """How often a call was started."""
         ...
 
-    def try_again(self, request_id: str, digest: str, tries: int) -> Maybe[bool]:
+    def try_again(self, call: CallStart, tries: int, *, asked: str) -> Maybe[bool]:
         """Claim the right to start a call again whose outcome is unknown, because a person said so.
 
         Args:
-            request_id: The request, or the id that stands in for it.
-            digest: The digest of the very call.
+            call: The call, and the new attempt at it.
             tries: How often it had been started when the person was asked. Of all who carry that answer one wins.
+            asked: The request in which they were asked. A no that was given to it since stands.
+        """
+        ...
+
+    def end_unknown(self, call: CallEnd, tries: int) -> Maybe[bool]:
+        """Record what a person said of a call whose outcome is unknown.
+
+        Args:
+            call: How it ended; its attempt is the person's word, and whoever was at the call has lost it.
+            tries: How often it had been started when they were asked.
+
+        Returns:
+            Whether that is what became of it. `False` where its worker came to an end, or it was started again.
         """
         ...
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
 from toolgate_langchain.approvals.asking import request_for, warnings_of
+from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.carrying import AtOnce, Carrying
 from toolgate_langchain.approvals.edits import changed_arguments
 from toolgate_langchain.approvals.expiry import until_when
@@ -108,8 +109,10 @@ class ApprovalQueue:
             yield from self._taken_back_at_last()
             if waiting:
                 yield from self._carrying.settle(self._turn.turn_id)
+            yield from self._carrying.still_mine()
             for call in waiting:
                 yield from self._conclude(call)
+            yield from self._carrying.still_mine()
         except self._pauses:
             raise
         except Exception:
@@ -432,12 +435,13 @@ class ApprovalQueue:
         yield lambda: ledger.grant(call.request_id, call.digest)
         if call.outcome == "responded":
             # The text is the result from here on; a rejection comes too late.
-            start = yield lambda: ledger.start(call.request_id, call.digest, needs_grant=True, repeatable=True)
+            said = CallStart(call.request_id, call.digest, needs_grant=True, repeatable=True)
+            start = yield lambda: ledger.start(said)
             if start is not StartStatus.STARTED:
                 # Closed before it was answered, as where the run went another way.
                 _refuse(call, Code.WITHDRAWN, f"its request was closed; its grant is {start.value}")
                 return
-            yield lambda: ledger.end(call.request_id, GrantStatus.FINISHED)
+            yield lambda: ledger.end(said.ended(GrantStatus.FINISHED))
 
     # --- the saved call -----------------------------------------------------------------------
 

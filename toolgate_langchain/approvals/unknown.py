@@ -22,8 +22,9 @@ OUTCOME_ANSWERS: Final[tuple[OutcomeAnswer | Literal["reject"], ...]] = ("try_ag
 """Those, and a plain no: it stays unknown."""
 
 
-FINAL: Final = frozenset({"reject", *OUTCOME_ANSWERS})
-"""Answers that no later one takes back: noes, and what was said of an outcome."""
+FINAL: Final = frozenset({"reject", "done", "failed"})
+"""Answers that no later one takes back: noes, and what was said of an outcome. A `try_again` can be taken back until
+the call is begun, like any other yes."""
 
 
 def outcome_id(key: str, tries: int) -> str:

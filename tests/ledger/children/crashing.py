@@ -15,6 +15,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from toolgate_langchain import ApprovalAnswer, SqlLedger, StandingRule
+from toolgate_langchain.approvals.attempts import CallStart
 
 YES, NO = ApprovalAnswer(type="approve"), ApprovalAnswer(type="reject")
 ledger = SqlLedger(sys.argv[1])
@@ -44,7 +45,7 @@ def stands(key: str) -> list[Any]:
 
 WORK: dict[str, Callable[[str], Any]] = {
     "answer": lambda key: ledger.answer(key, NO),
-    "start": lambda key: ledger.start(key, "d", needs_grant=True, repeatable=False),
+    "start": lambda key: ledger.start(CallStart(key, "d", needs_grant=True, repeatable=False)),
     "withdraw": lambda key: ledger.withdraw([key]),
     "note_person": lambda key: ledger.note_person(key, key),
     "note_rejected": lambda key: ledger.note_rejected(key, "key", "send", key),

@@ -7,6 +7,7 @@ import json
 import sys
 
 from toolgate_langchain import ApprovalAnswer, SqlLedger
+from toolgate_langchain.approvals.attempts import CallStart
 
 url, rounds = sys.argv[1], int(sys.argv[2])
 ledger = SqlLedger(url)
@@ -18,7 +19,7 @@ for number in range(rounds):
     answered = ledger.answer(key, ApprovalAnswer(type="approve"))
     ledger.grant(key, "d")
     claimed = ledger.claim(key)
-    started = ledger.start(key, "d", needs_grant=True, repeatable=False)
-    first = ledger.start(f"unasked-{key}", "d", needs_grant=False, repeatable=False)
+    started = ledger.start(CallStart(key, "d", needs_grant=True, repeatable=False))
+    first = ledger.start(CallStart(f"unasked-{key}", "d", needs_grant=False, repeatable=False))
     got.append([answered.value, claimed, started.value, first.value])  # type: ignore[union-attr]
 print(json.dumps(got))  # noqa: T201

@@ -6,13 +6,13 @@ cannot run either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolgate_langchain.approvals.recording.given import Question, write_given
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView
-from toolgate_langchain.canonical import canonical_json
+from toolgate_langchain.canonical import canonical_json, digest
 from toolgate_langchain.policy.decision import Code, Layer
 from toolgate_langchain.policy.sensitive import MASK, holds_sensitive, masked
 from toolgate_langchain.vocabulary import Verdict
@@ -41,6 +41,12 @@ class Entry:
     request_id: str
     thread_id: str | None
     detail: Mapping[str, Any]
+    once: str = ""
+    """What is the same in every replay of what it tells, which is written once; empty where it cannot come twice."""
+
+    def late(self) -> Entry:
+        """The end of an attempt that had lost its call: it says how that attempt ended, and not what the model got."""
+        return replace(self, detail={**self.detail, "late": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +112,20 @@ def judged(which: Which, decision: Decision, question: Question, shown: Mapping[
 def decided(which: Which, decision: Decision, question: Question | None, by: Mapping[str, Any]) -> Entry:
     """The entry of a call at its end: of one that runs, before it does.
 
+    A refusal is saved after it is written. A worker that dies in between leaves a refusal that is made again, and is
+    the same one as long as its code is.
+
     Args:
         which: The call.
         decision: What was decided.
         question: What `decide` was asked; `None` where it was not.
         by: Who or what decided.
     """
-    return _entry("decided", which, decision, question, {"by": dict(by)})
+    entry = _entry("decided", which, decision, question, {"by": dict(by)})
+    if decision.verdict is Verdict.ALLOW:
+        return entry
+    place = (which.run.id, list(which.run.agent_path), which.run.start, which.turn_id, which.call_id, which.request_id)
+    return replace(entry, once=digest("toolgate:refused:1", *place, decision.code))
 
 
 def _entry(kind: Kind, which: Which, decision: Decision, question: Question | None, more: Mapping[str, Any]) -> Entry:

@@ -9,9 +9,7 @@ from toolgate_langchain.approvals.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from langchain_core.messages import ToolMessage
-
-    from toolgate_langchain.approvals.ledger import GrantStatus, Maybe, StartStatus
+    from toolgate_langchain.approvals.ledger import Maybe
     from toolgate_langchain.approvals.recording.entries import Entry
 
 __all__ = ["RecordLedger", "record_of"]
@@ -25,48 +23,6 @@ class RecordLedger(Ledger, Protocol):
 
     def note(self, entries: Sequence[Entry]) -> Maybe[None]:
         """Write entries: all of them or none."""
-        ...
-
-    def start(
-        self,
-        request_id: str,
-        digest: str,
-        *,
-        needs_grant: bool,
-        repeatable: bool,
-        hold: bool = False,
-        entry: Entry | None = None,
-    ) -> Maybe[StartStatus]:
-        """See `Ledger.start`.
-
-        Args:
-            request_id: As there, like all that follow.
-            digest: The digest of the very call.
-            needs_grant: Whether an issued grant must be there.
-            repeatable: Whether the call may run again under the same grant.
-            hold: Whether whoever starts it has it to itself for the length of a lease.
-            entry: What to write where the call may start for the first time: the start and the entry, or neither.
-        """
-        ...
-
-    def end(
-        self,
-        request_id: str,
-        status: GrantStatus,
-        *,
-        result: ToolMessage | None = None,
-        scope: str = "",
-        entry: Entry | None = None,
-    ) -> Maybe[None]:
-        """See `Ledger.end`.
-
-        Args:
-            request_id: The request.
-            status: How the call ended.
-            result: What it gave.
-            scope: The run that the turn is of.
-            entry: What to write where this ends it: the end and the entry, or neither.
-        """
         ...
 
 

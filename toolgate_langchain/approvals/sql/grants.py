@@ -1,4 +1,4 @@
-"""Grants and claims in SQL: whose compare-and-set changes the row, has it.
+"""Grants in SQL: whose compare-and-set changes the row, has it.
 
 The fast way into a call is one statement that changes the row of an issued grant. Whoever changes no row locks the
 row and looks at why; from then on the row stands still, so that what is read is what is changed.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, delete, or_, select, update
+from sqlalchemy import bindparam, select, update
 
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.sql.noting import entry_there, note_entry
-from toolgate_langchain.approvals.sql.tables import ANSWERS, CLAIMS, GRANTS, REQUESTS
+from toolgate_langchain.approvals.sql.tables import ANSWERS, GRANTS, REQUESTS
 from toolgate_langchain.approvals.sql.writing import insert_once, note_event
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from toolgate_langchain.approvals.recording.entries import Entry
+    from toolgate_langchain.approvals.attempts import CallEnd, CallStart
 
-__all__ = ["claim", "end", "grant", "release", "start", "status", "withdraw"]
+__all__ = ["end", "grant", "start", "status", "withdraw"]
 
 _ANSWER_TYPE = select(ANSWERS.c.type).where(ANSWERS.c.request_id == bindparam("key")).with_for_update()
 _LOCKED = select(GRANTS).where(GRANTS.c.request_id == bindparam("key")).with_for_update()
@@ -42,16 +42,15 @@ _TAKE = (
     .values(status=GrantStatus.STARTED.value, attempt=bindparam("mine"))
 )
 _CLOSE = update(REQUESTS).where(REQUESTS.c.request_id == bindparam("key"), REQUESTS.c.open).values(open=False)
-_OVERTAKE = (
-    update(CLAIMS)
+_END = (
+    update(GRANTS)
     .where(
-        CLAIMS.c.request_id == bindparam("key"),
-        # Its own holder is here again only where the word of its first try was lost.
-        or_(CLAIMS.c.until <= bindparam("now"), CLAIMS.c.holder == bindparam("mine")),
+        GRANTS.c.request_id == bindparam("key"),
+        GRANTS.c.status == GrantStatus.STARTED.value,
+        GRANTS.c.attempt == bindparam("mine"),
     )
-    .values(holder=bindparam("mine"), until=bindparam("ends"))
+    .values(status=bindparam("becomes"))
 )
-_GIVE_BACK = delete(CLAIMS).where(CLAIMS.c.request_id == bindparam("key"), CLAIMS.c.holder == bindparam("mine"))
 
 
 def grant(connection: Connection, request_id: str, digest: str, *, at: int) -> None:
@@ -63,38 +62,27 @@ def grant(connection: Connection, request_id: str, digest: str, *, at: int) -> N
         note_event(connection, f"grant_{status.value}", at, request_id=request_id, digest=digest)
 
 
-def start(
-    connection: Connection,
-    request_id: str,
-    digest: str,
-    *,
-    needs_grant: bool,
-    repeatable: bool,
-    attempt: str,
-    at: int,
-    entry: Entry | None = None,
-) -> StartStatus:
-    """See `RecordLedger.start`. `attempt` is the same in all tries of one call of it, and in no other."""
-    outcome = _start(connection, request_id, digest, needs_grant=needs_grant, repeatable=repeatable, attempt=attempt)
+def start(connection: Connection, call: CallStart, *, at: int) -> StartStatus:
+    """See `Ledger.start`."""
+    outcome = _start(connection, call)
     if outcome is None:
         return StartStatus.STARTED
-    if entry is not None and outcome is StartStatus.STARTED:
-        note_entry(connection, entry, at)
-    note_event(connection, f"start_{outcome.value}", at, request_id=request_id, digest=digest)
+    if call.entry is not None and outcome is StartStatus.STARTED:
+        note_entry(connection, call.entry, at)
+    note_event(connection, f"start_{outcome.value}", at, request_id=call.request_id, digest=call.digest)
     return outcome
 
 
-def _start(
-    connection: Connection, request_id: str, digest: str, *, needs_grant: bool, repeatable: bool, attempt: str
-) -> StartStatus | None:
+def _start(connection: Connection, call: CallStart) -> StartStatus | None:
     """Whether the call may start; `None` where an earlier try of this very attempt started it."""
-    if not needs_grant and insert_once(
-        connection, GRANTS, request_id=request_id, digest=digest, status=GrantStatus.STARTED.value, attempt=attempt
+    key, bound, attempt = call.request_id, call.digest, call.attempt
+    if not call.needs_grant and insert_once(
+        connection, GRANTS, request_id=key, digest=bound, status=GrantStatus.STARTED.value, attempt=attempt
     ):
         return StartStatus.STARTED
-    if _take(connection, request_id, digest, GrantStatus.ISSUED, attempt):
+    if _take(connection, call, GrantStatus.ISSUED):
         return StartStatus.STARTED
-    row = connection.execute(_LOCKED, {"key": request_id}).one_or_none()
+    row = connection.execute(_LOCKED, {"key": key}).one_or_none()
     if row is None:
         return StartStatus.MISSING
     if row.attempt == attempt:
@@ -103,7 +91,7 @@ def _start(
     # Before anything else: what was closed before it was answered has no digest.
     if was is GrantStatus.WITHDRAWN:
         return StartStatus.WITHDRAWN
-    if row.digest != digest:
+    if row.digest != bound:
         return StartStatus.MISMATCH
     match was:
         case GrantStatus.PAUSED:
@@ -111,15 +99,15 @@ def _start(
         case GrantStatus.ISSUED:
             # Issued between the two statements.
             outcome = StartStatus.STARTED
-        case _ if repeatable:
+        case _ if call.repeatable:
             outcome = StartStatus.STARTED
         case _:
             return StartStatus.USED
-    return outcome if _take(connection, request_id, digest, was, attempt) else StartStatus.USED
+    return outcome if _take(connection, call, was) else StartStatus.USED
 
 
-def _take(connection: Connection, request_id: str, digest: str, was: GrantStatus, attempt: str) -> bool:
-    values = {"key": request_id, "bound": digest, "was": was.value, "mine": attempt}
+def _take(connection: Connection, call: CallStart, was: GrantStatus) -> bool:
+    values = {"key": call.request_id, "bound": call.digest, "was": was.value, "mine": call.attempt}
     return connection.execute(_TAKE, values).rowcount == 1
 
 
@@ -128,16 +116,22 @@ def _move(connection: Connection, request_id: str, was: GrantStatus, becomes: Gr
     return connection.execute(_MOVE, values).rowcount == 1
 
 
-def end(connection: Connection, request_id: str, status: GrantStatus, *, at: int, entry: Entry | None = None) -> bool:
-    """See `RecordLedger.end`. Whether this ended it: it had not ended before."""
-    ended = _move(connection, request_id, GrantStatus.STARTED, status)
-    if ended:
-        note_event(connection, f"call_{status.value}", at, request_id=request_id)
-    # Also of a call whose worker came to its end after somebody else had said what became of it. What stands there
-    # already is written again where only the word of its commit was lost.
+def end(connection: Connection, call: CallEnd, *, at: int) -> bool:
+    """See `Ledger.end`."""
+    values = {"key": call.request_id, "mine": call.attempt, "becomes": call.status.value}
+    if ended := connection.execute(_END, values).rowcount == 1:
+        note_event(connection, f"call_{call.status.value}", at, request_id=call.request_id)
+    row = None if ended else connection.execute(_LOCKED, {"key": call.request_id}).one_or_none()
+    # It ended before where only the word of its commit was lost.
+    mine = ended or (row is not None and (row.attempt, row.status) == (call.attempt, call.status.value))
+    entry = call.entry
+    if not mine:
+        late = {"status": call.status.value, "attempt": call.attempt}
+        note_event(connection, "call_late", at, request_id=call.request_id, once=f"late:{call.attempt}", **late)
+        entry = entry and entry.late()
     if entry is not None and (ended or not entry_there(connection, entry)):
         note_entry(connection, entry, at)
-    return ended
+    return mine
 
 
 def status(connection: Connection, request_id: str) -> GrantStatus | None:
@@ -158,16 +152,3 @@ def withdraw(connection: Connection, request_ids: Sequence[str], *, at: int) -> 
         connection.execute(_CLOSE, {"key": request_id})
         if changed:
             note_event(connection, "grant_withdrawn", at, request_id=request_id)
-
-
-def claim(connection: Connection, request_id: str, *, holder: str, at: int, until: int) -> bool:
-    """See `Ledger.claim`. A claim whose time is over is anybody's."""
-    if insert_once(connection, CLAIMS, request_id=request_id, holder=holder, until=until):
-        return True
-    values = {"key": request_id, "mine": holder, "now": at, "ends": until}
-    return connection.execute(_OVERTAKE, values).rowcount == 1
-
-
-def release(connection: Connection, request_id: str, *, holder: str) -> None:
-    """See `Ledger.release`. Whoever lost a claim by being late does not give back its successor's."""
-    connection.execute(_GIVE_BACK, {"key": request_id, "mine": holder})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 from uuid import uuid4
 
-from toolgate_langchain.approvals.sql import answers, grants, outcomes, record, runs
+from toolgate_langchain.approvals.sql import answers, grants, record, runs
 from toolgate_langchain.approvals.sql.calling import Caller
+from toolgate_langchain.approvals.sql.claims import SqlClaims
 from toolgate_langchain.approvals.sql.database import Database
 from toolgate_langchain.approvals.sql.inbox_methods import SqlInbox
 from toolgate_langchain.approvals.sql.noting import RecordInSql
@@ -21,12 +21,10 @@ from toolgate_langchain.approvals.sql.tables import micros
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from langchain_core.messages import ToolMessage
     from sqlalchemy import URL, Connection
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
-    from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, Maybe, PendingRequest, StartStatus
-    from toolgate_langchain.approvals.recording.entries import Entry
+    from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, Maybe, PendingRequest
     from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.sql.record import LedgerEvent
     from toolgate_langchain.policy.context import RunMemory
@@ -41,15 +39,11 @@ LEASE: Final = timedelta(minutes=5)
 died meanwhile must not stay "being answered" for ever."""
 
 
-_REMEMBERED: Final = 4_096
-"""Claims of which a ledger knows that they are its own, so that it can give them back."""
-
-
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql, ReadNotesInSql):
+class SqlLedger(SqlOutcomes, SqlClaims, RulesInSql, SqlInbox, RecordInSql, ReadNotesInSql):
     """A ledger in a database. It outlives the process, and any number of workers may share it.
 
     `SqlLedger("sqlite:///ledger.db")` is a file for the processes of one machine, and
@@ -91,7 +85,6 @@ class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql, ReadNotesInSql):
         super().__init__()
         self._database, self._caller = Database(url, sleep, create=create), Caller()
         self._lease, self._clock = lease, clock
-        self._claims: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return f"SqlLedger({self._database.shown!r})"
@@ -231,72 +224,11 @@ class SqlLedger(SqlOutcomes, RulesInSql, SqlInbox, RecordInSql, ReadNotesInSql):
         """See `Ledger.answer_to`."""
         return self._read(answers.answer_to, request_id)
 
-    def claim(self, request_id: str) -> Maybe[bool]:
-        """See `Ledger.claim`. A claim ends with its lease, as where its worker died."""
-        return self._caller.call(partial(self._claim, request_id))
-
-    def _claim(self, request_id: str) -> bool:
-        holder, at = uuid4().hex, self._clock()
-        until = micros(at + self._lease)
-        got = self._database.write(grants.claim, request_id, holder=holder, at=micros(at), until=until)
-        if got:
-            self._claims[request_id] = holder
-            # Whoever keeps a claim until its lease is over does not give it back.
-            if len(self._claims) > _REMEMBERED:
-                del self._claims[next(iter(self._claims))]
-        return got
-
-    def release(self, request_id: str) -> Maybe[None]:
-        """See `Ledger.release`. Only a claim that was made through this object is given back."""
-        return self._caller.call(partial(self._release, request_id))
-
-    def _release(self, request_id: str) -> None:
-        holder = self._claims.pop(request_id, None)
-        if holder is not None:
-            self._database.write(grants.release, request_id, holder=holder)
-
     # --- grants -------------------------------------------------------------------------------
 
     def grant(self, request_id: str, digest: str) -> Maybe[None]:
         """See `Ledger.grant`."""
         return self._write(grants.grant, request_id, digest, at=self._micros())
-
-    def start(
-        self,
-        request_id: str,
-        digest: str,
-        *,
-        needs_grant: bool,
-        repeatable: bool,
-        hold: bool = False,
-        entry: Entry | None = None,
-    ) -> Maybe[StartStatus]:
-        """See `RecordLedger.start`."""
-        return self._write(
-            outcomes.start,
-            request_id,
-            digest,
-            needs_grant=needs_grant,
-            repeatable=repeatable,
-            attempt=self._begin(request_id),
-            at=self._micros(),
-            entry=entry,
-            until=self._until() if hold else 0,
-        )
-
-    def end(
-        self,
-        request_id: str,
-        status: GrantStatus,
-        *,
-        result: ToolMessage | None = None,
-        scope: str = "",
-        entry: Entry | None = None,
-    ) -> Maybe[None]:
-        """See `RecordLedger.end`."""
-        at = self._micros()
-        self._ended(request_id)
-        return self._write(outcomes.end, request_id, status, result=result, scope=scope, at=at, entry=entry)
 
     def status(self, request_id: str) -> Maybe[GrantStatus | None]:
         """See `Ledger.status`."""

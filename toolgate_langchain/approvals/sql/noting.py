@@ -51,7 +51,8 @@ def note_entry(connection: Connection, entry: Entry, at: int, *, mark: str = "")
         mark: What tells this entry from another that says the same.
     """
     detail = {**entry.detail, "mark": mark} if mark else entry.detail
-    note_event(connection, entry.kind, at, request_id=entry.request_id, thread_id=entry.thread_id, **detail)
+    request, thread = entry.request_id, entry.thread_id
+    note_event(connection, entry.kind, at, request_id=request, thread_id=thread, once=entry.once, **detail)
 
 
 def entry_there(connection: Connection, entry: Entry) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from uuid import uuid4
 
 from toolgate_langchain.approvals.sql import outcomes
 from toolgate_langchain.approvals.sql.tables import as_time, micros
@@ -15,7 +14,8 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import ToolMessage
 
-    from toolgate_langchain.approvals.ledger import Maybe
+    from toolgate_langchain.approvals.attempts import CallEnd, CallStart
+    from toolgate_langchain.approvals.ledger import Maybe, StartStatus
 
 __all__ = ["SqlOutcomes"]
 
@@ -36,8 +36,6 @@ class SqlOutcomes:
 
     def __init__(self) -> None:
         super().__init__()
-        self._at: dict[str, str] = {}
-        """The calls that were started through this ledger and are not over, each with its attempt."""
         self._over: dict[str, str] = {}
         """Attempts that are over, so that nobody waits for their lease where the end could not be written."""
 
@@ -62,17 +60,11 @@ class SqlOutcomes:
         self._latest = max(self._latest, now)
         return now
 
-    def _begin(self, request_id: str) -> str:
-        """What tells the attempt at a call that begins now from others."""
-        self._at[request_id] = attempt = uuid4().hex
-        return attempt
-
-    def _ended(self, request_id: str) -> None:
+    def _ended(self, call: CallEnd) -> None:
         """A call is over here, whether or not that can be written."""
-        if (attempt := self._at.pop(request_id, None)) is not None:
-            self._over[request_id] = attempt
-            if len(self._over) > _REMEMBERED:
-                del self._over[next(iter(self._over))]
+        self._over[call.request_id] = call.attempt
+        if len(self._over) > _REMEMBERED:
+            del self._over[next(iter(self._over))]
 
     def _until(self) -> int:
         return self._micros() + int(self._lease / timedelta(microseconds=1))
@@ -93,13 +85,24 @@ class SqlOutcomes:
         """See `Outcomes.tries`."""
         return self._read(outcomes.tries, request_id)
 
-    def try_again(self, request_id: str, digest: str, tries: int) -> Maybe[bool]:
+    def start(self, call: CallStart) -> Maybe[StartStatus]:
+        """See `Ledger.start`."""
+        return self._write(outcomes.start, call, at=self._micros(), until=self._until() if call.hold else 0)
+
+    def end(self, call: CallEnd) -> Maybe[bool]:
+        """See `Ledger.end`."""
+        at = self._micros()
+        self._ended(call)
+        return self._write(outcomes.end, call, at=at)
+
+    def try_again(self, call: CallStart, tries: int, *, asked: str) -> Maybe[bool]:
         """See `Outcomes.try_again`."""
-        at, until, over = self._micros(), self._until(), self._over.get(request_id, "")
-        attempt = self._begin(request_id)
-        return self._write(
-            outcomes.try_again, request_id, digest, tries, attempt=attempt, at=at, until=until, over=over
-        )
+        at, until, over = self._micros(), self._until(), self._over.get(call.request_id, "")
+        return self._write(outcomes.try_again, call, tries, asked, at=at, until=until, over=over)
+
+    def end_unknown(self, call: CallEnd, tries: int) -> Maybe[bool]:
+        """See `Outcomes.end_unknown`."""
+        return self._write(outcomes.end_unknown, call, tries, at=self._micros())
 
     def result(self, request_id: str) -> Maybe[ToolMessage | None]:
         """See `Outcomes.result`."""

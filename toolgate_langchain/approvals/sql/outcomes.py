@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from langchain_core.messages import ToolMessage
-from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text, bindparam, delete, insert, select
+from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text, bindparam, delete, insert, select, update
 
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.sql import grants
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from toolgate_langchain.approvals.attempts import CallEnd, CallStart
+
 __all__ = [
     "ALLOWED_SKEW",
     "end",
+    "end_unknown",
     "ends_at",
     "expire",
     "forget_results",
@@ -74,6 +77,12 @@ _HELD = (
     .where(TRIES.c.request_id == bindparam("key"), GRANTS.c.status == GrantStatus.STARTED.value)
 )
 _GRANT = select(GRANTS).where(GRANTS.c.request_id == bindparam("key")).with_for_update()
+_HAND_OVER = (
+    update(GRANTS)
+    .where(GRANTS.c.request_id == bindparam("key"))
+    .values(attempt=bindparam("mine"), status=bindparam("becomes"))
+)
+_SAID = select(ANSWERS.c.type).where(ANSWERS.c.request_id == bindparam("key")).with_for_update()
 _RESULT = select(RESULTS.c.result).where(RESULTS.c.request_id == bindparam("key"))
 _FORGET = delete(RESULTS).where(RESULTS.c.scope == bindparam("whose"))
 _ENDS = select(REQUESTS.c.expires_at).where(REQUESTS.c.request_id == bindparam("key"))
@@ -96,22 +105,11 @@ def identity(connection: Connection) -> str:
 # --- calls ------------------------------------------------------------------------------------
 
 
-def start(
-    connection: Connection, /, request_id: str, bound: str, *, attempt: str, until: int, **options: Any
-) -> StartStatus:
-    """See `Ledger.start`. `attempt` is the same in all tries of one call of it, and in no other.
-
-    Args:
-        connection: A connection in a transaction.
-        request_id: The request, or the id that stands in for it.
-        bound: The digest of the very call.
-        attempt: What tells this attempt from others.
-        until: Until when whoever starts it has it to itself.
-        **options: As for `grants.start`.
-    """
-    status = grants.start(connection, request_id, bound, attempt=attempt, **options)
+def start(connection: Connection, call: CallStart, *, at: int, until: int) -> StartStatus:
+    """See `Ledger.start`. `until` is when whoever starts it has it to itself no more."""
+    status = grants.start(connection, call, at=at)
     if status in (StartStatus.STARTED, StartStatus.REENTERED):
-        _began(connection, request_id, attempt, until)
+        _began(connection, call.request_id, call.attempt, until)
     return status
 
 
@@ -126,31 +124,20 @@ def _began(connection: Connection, request_id: str, attempt: str, until: int) ->
         insert_or_replace(connection, TRIES, ("tries", "until", "attempt"), **row)
 
 
-def end(
-    connection: Connection,
-    /,
-    request_id: str,
-    status: GrantStatus,
-    *,
-    result: ToolMessage | None,
-    scope: str,
-    **options: Any,
-) -> None:
-    """See `Ledger.end`.
+def end(connection: Connection, call: CallEnd, *, at: int) -> bool:
+    """See `Ledger.end`."""
+    ended = grants.end(connection, call, at=at)
+    if ended:
+        _keep(connection, call)
+    return ended
 
-    Args:
-        connection: A connection in a transaction.
-        request_id: The request, or the id that stands in for it.
-        status: How it ended.
-        result: What it gave.
-        scope: The run that the turn is of.
-        **options: As for `grants.end`.
-    """
-    ended = grants.end(connection, request_id, status, **options)
-    text = None if result is None else written(result)
-    # Of two that say what a call gave the first counts: the other is a worker that was taken for dead.
-    if ended and text is not None:
-        insert_or_replace(connection, RESULTS, ("scope", "result"), request_id=request_id, scope=scope, result=text)
+
+def _keep(connection: Connection, call: CallEnd) -> None:
+    """Keep what a call gave, where a database can carry it."""
+    text = None if call.result is None else written(call.result)
+    if text is not None:
+        row = {"request_id": call.request_id, "scope": call.scope, "result": text}
+        insert_or_replace(connection, RESULTS, ("scope", "result"), **row)
 
 
 def written(result: ToolMessage) -> str | None:
@@ -175,27 +162,41 @@ def tries(connection: Connection, request_id: str) -> int:
 
 
 def try_again(
-    connection: Connection,
-    request_id: str,
-    bound: str,
-    counted: int,
-    *,
-    attempt: str,
-    at: int,
-    until: int,
-    over: str,
+    connection: Connection, call: CallStart, counted: int, asked: str, *, at: int, until: int, over: str
 ) -> bool:
-    """See `Outcomes.try_again`. `attempt` is the same in all tries of one call of it, and in no other."""
-    grant = connection.execute(_GRANT, {"key": request_id}).one_or_none()
-    found = connection.execute(_TRIES, {"key": request_id}).one_or_none()
-    if grant is None or found is None or grant.status != GrantStatus.STARTED.value or grant.digest != bound:
+    """See `Outcomes.try_again`."""
+    # Under a lock, so that a no is either seen here or finds that the call is begun.
+    if connection.execute(_SAID, {"key": asked}).scalar() not in (None, "try_again"):
         return False
-    if found.attempt == attempt:
+    key = call.request_id
+    grant = connection.execute(_GRANT, {"key": key}).one_or_none()
+    found = connection.execute(_TRIES, {"key": key}).one_or_none()
+    if grant is None or found is None or grant.status != GrantStatus.STARTED.value or grant.digest != call.digest:
+        return False
+    if found.attempt == call.attempt:
         return True
     if found.tries != counted or (found.until > at and found.attempt != over):
         return False
-    _began(connection, request_id, attempt, until)
-    note_event(connection, "start_again", at, request_id=request_id, digest=bound, tries=counted + 1)
+    begun = {"request_id": asked, "digest": call.digest, "status": GrantStatus.STARTED.value, "attempt": call.attempt}
+    if not insert_once(connection, GRANTS, **begun):
+        return False
+    connection.execute(_HAND_OVER, {"key": key, "mine": call.attempt, "becomes": GrantStatus.STARTED.value})
+    _began(connection, key, call.attempt, until)
+    note_event(connection, "start_again", at, request_id=key, digest=call.digest, tries=counted + 1)
+    return True
+
+
+def end_unknown(connection: Connection, call: CallEnd, counted: int, *, at: int) -> bool:
+    """See `Outcomes.end_unknown`."""
+    key = call.request_id
+    grant = connection.execute(_GRANT, {"key": key}).one_or_none()
+    if grant is None or grant.attempt == call.attempt:
+        return grant is not None
+    if grant.status != GrantStatus.STARTED.value or tries(connection, key) != counted:
+        return False
+    connection.execute(_HAND_OVER, {"key": key, "mine": call.attempt, "becomes": call.status.value})
+    note_event(connection, f"call_{call.status.value}", at, request_id=key)
+    _keep(connection, call)
     return True
 
 

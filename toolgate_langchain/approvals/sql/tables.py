@@ -156,8 +156,17 @@ EVENTS: Final = Table(
     Column("request_id", Text),
     Column("thread_id", Text),
     _text("detail"),
+    Column("once", Text),
 )
-"""What happened, in order. Rows are only ever added."""
+"""What happened, in order. Rows are only ever added. `once` is the same for what a replay would tell again."""
+
+Index(
+    "toolgate_events_once",
+    EVENTS.c.once,
+    unique=True,
+    sqlite_where=EVENTS.c.once.is_not(None),
+    postgresql_where=EVENTS.c.once.is_not(None),
+)
 
 Index("toolgate_events_request", EVENTS.c.request_id)
 # Most of what happens names its request alone; the thread is known from where it was asked or decided.

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["insert_once", "insert_or_replace", "note_event"]
 
 _INSERT_EVENT = insert(EVENTS)
+_INSERT_EVENT_ONCE = {
+    "sqlite": sqlite.insert(EVENTS).on_conflict_do_nothing(),
+    "postgresql": postgresql.insert(EVENTS).on_conflict_do_nothing(),
+}
 
 
 @lru_cache(maxsize=64)
@@ -49,16 +53,26 @@ def note_event(
     *,
     request_id: str | None = None,
     thread_id: str | None = None,
+    once: str = "",
     **detail: Any,
 ) -> None:
-    """Add to the record, in the transaction of what happened: either both are there or neither is."""
-    connection.execute(
-        _INSERT_EVENT,
-        {
-            "at": at,
-            "kind": kind,
-            "request_id": request_id,
-            "thread_id": thread_id,
-            "detail": canonical_json(detail),
-        },
-    )
+    """Add to the record, in the transaction of what happened: either both are there or neither is.
+
+    Args:
+        connection: The transaction.
+        kind: What happened.
+        at: When.
+        request_id: The request that it is about.
+        thread_id: The thread that it is about.
+        once: What is the same for what a replay would tell again; what is there already is not written a second time.
+        **detail: What else is known of it.
+    """
+    row = {
+        "at": at,
+        "kind": kind,
+        "request_id": request_id,
+        "thread_id": thread_id,
+        "detail": canonical_json(detail),
+        "once": once or None,
+    }
+    connection.execute(_INSERT_EVENT_ONCE[connection.dialect.name] if once else _INSERT_EVENT, row)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import ToolCall
     from langchain_core.tools import BaseTool
 
+    from toolgate_langchain.approvals.attempts import CallStart
     from toolgate_langchain.approvals.recording.given import Question
     from toolgate_langchain.catalog.entry import CatalogEntry
 
@@ -66,6 +67,8 @@ class Attempt:
     """Whether it goes on where it paused inside. That it runs was told and written when it started."""
     change: str = ""
     """What changed after it was approved besides its arguments, as text that can be shown."""
+    started: CallStart | None = None
+    """How its right to start was used up, where it had to be."""
     starts_agents: bool = False
     """Whether an agent runs inside of it, so that running it again would run again what the agent did."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from langchain_core.messages import ToolMessage
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer
+from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.judge import call_digest
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.same_ledger import check_ledger
@@ -232,19 +233,18 @@ class LastStep:
                 )
             bound = written
         key = attempt.key
-        entry_of_start = entry_of(self._gate, attempt, decision, proposed.arguments.values, bound)
-        noted: dict[str, Any] = {} if entry_of_start is None else {"entry": entry_of_start}
-        start: StartStatus = yield lambda: self._gate.ledger.start(
+        call = attempt.started = CallStart(
             key,
             bound,
             needs_grant=attempt.approved,
             repeatable=entry.repeatable and not attempt.starts_agents,
             hold=True,
-            **noted,
+            entry=entry_of(self._gate, attempt, decision, proposed.arguments.values, bound),
         )
+        start: StartStatus = yield lambda: self._gate.ledger.start(call)
         if start is StartStatus.USED:
             values, question = proposed.arguments.values, self._question(attempt)
-            known = yield from started_before(self._gate, attempt, bound, values, question, self.leaving)
+            known = yield from started_before(self._gate, attempt, call, values, question, self.leaving)
             if known == TRY_AGAIN:
                 return decision
             if isinstance(known, ToolMessage):
@@ -252,7 +252,7 @@ class LastStep:
                 yield from tell(self._gate, attempt, said)
                 return known
         if start in (StartStatus.STARTED, StartStatus.REENTERED):
-            attempt.written, attempt.reentered = bool(noted), start is StartStatus.REENTERED
+            attempt.written, attempt.reentered = call.entry is not None, start is StartStatus.REENTERED
             return decision
         if start is StartStatus.WITHDRAWN and record is not None:
             held: ApprovalAnswer | None = yield lambda: self._gate.ledger.answer_to(key)
@@ -274,7 +274,9 @@ class LastStep:
                 result = yield lambda: handler(request)
         except BaseException as error:
             status, ended = yield from self._left(attempt, error)
-            yield from self._end(attempt, status, ended, error)
+            lost = yield from self._end(attempt, status, ended, error)
+            if lost is not None and isinstance(error, Exception):
+                raise lost from error
             if ended is None:
                 raise
             return self._finished(attempt, ended)
@@ -282,7 +284,9 @@ class LastStep:
         if self._runs.flow.on:
             finished = yield from self._runs.flow.label(attempt, finished)
         if not attempt.repeatable or attempt.written:
-            yield from self._end(attempt, GrantStatus.FINISHED, result, kept=finished)
+            lost = yield from self._end(attempt, GrantStatus.FINISHED, result, kept=finished)
+            if lost is not None:
+                raise lost
         return finished
 
     def _around(self, attempt: Attempt, request: CallRequest) -> ParentRun:
@@ -310,19 +314,29 @@ class LastStep:
         result: Any = None,
         error: BaseException | None = None,
         kept: Any = None,
-    ) -> Steps[None]:
+    ) -> Steps[AlreadyAnsweredError | None]:
         """Record how a call ended that used up a grant, or whose start was written, and what came out of it.
 
         What it gave is kept until its turn is over, for a worker that has to finish the turn in this one's place.
+
+        Returns:
+            What to leave with where the call was taken from this worker meanwhile, because it looked dead: its result
+            is in the record, and in no history.
         """
-        entry, key = entry_of_end(self._gate, attempt, status, result, error), attempt.key
-        noted: dict[str, Any] = {} if entry is None else {"entry": entry}
-        if not attempt.repeatable:
-            if isinstance(kept, ToolMessage):
-                noted |= {"result": kept, "scope": self._runs.keep_results(attempt.run)}
-            yield lambda: self._gate.ledger.end(key, status, **noted)
-        elif entry is not None and (ledger := self._gate.recorder.ledger) is not None:
-            yield lambda: ledger.note([entry])
+        entry, started = entry_of_end(self._gate, attempt, status, result, error), attempt.started
+        if attempt.repeatable or started is None:
+            if entry is not None and (ledger := self._gate.recorder.ledger) is not None:
+                yield lambda: ledger.note([entry])
+            return None
+        message = kept if isinstance(kept, ToolMessage) else None
+        scope = "" if message is None else self._runs.keep_results(attempt.run)
+        call = started.ended(status, result=message, scope=scope, entry=entry)
+        if (yield lambda: self._gate.ledger.end(call)) is True:
+            return None
+        return self.leaving(
+            f"the call of {attempt.call['name']!r} took longer than its lease, and another worker went on without it; "
+            "what it gave is in the record, and nothing was saved here"
+        )
 
     def _remember_change(self, attempt: Attempt, decision: Decision) -> Steps[None]:
         """Keep both versions of a call that was refused as changed, to be shown when it is asked about again."""

@@ -11,8 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
+from toolgate_langchain.approvals.attempts import CallEnd, new_name
 from toolgate_langchain.approvals.identity import why_not
-from toolgate_langchain.approvals.ledger import GrantStatus
+from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
 from toolgate_langchain.approvals.queue import MAX_BAD_ANSWERS
 from toolgate_langchain.approvals.refused_before import RefusedBeforeError, noes_behind, refused_before
 from toolgate_langchain.approvals.unknown import OUTCOME_ANSWERS, outcome_request
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import ToolMessage
 
+    from toolgate_langchain.approvals.attempts import CallStart
     from toolgate_langchain.approvals.carrying import Carrying
     from toolgate_langchain.approvals.inbox import LeftAnswer
+    from toolgate_langchain.approvals.ledger import Ledger
     from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.approvals.turn import Run
@@ -57,7 +60,7 @@ def results_of(run: Run) -> str:
 def started_before(
     gate: ToolGate,
     attempt: Attempt,
-    bound: str,
+    call: CallStart,
     values: Mapping[str, Any],
     question: Question | None,
     leaving: type[AlreadyAnsweredError],
@@ -67,7 +70,7 @@ def started_before(
     Args:
         gate: The gate.
         attempt: The call.
-        bound: The digest of the very call.
+        call: The start that was refused.
         values: Its effective arguments.
         question: How to ask; `None` where nobody can be asked.
         leaving: The error with which the call is left to whoever is at it.
@@ -84,27 +87,37 @@ def started_before(
             f"another worker started the call of {attempt.call['name']!r} and may still be at it; nothing was saved "
             "here. If it died, resume the run when its lease is over"
         )
-    status = yield partial(ledger.status, key)
-    if status is not GrantStatus.STARTED:
-        kept: ToolMessage | None = yield partial(ledger.result, key)
-        return kept
+    if (yield partial(ledger.status, key)) is not GrantStatus.STARTED:
+        return (yield from _known_result(ledger, key))
     if question is None or not attempt.run.context.surface.attended:
         return None
     tries: int = yield partial(ledger.tries, key)
     assert attempt.entry is not None
     call_id = str(attempt.call["id"])
-    request = outcome_request(key, tries, bound, attempt.run, attempt.entry, call_id, values)
+    request = outcome_request(key, tries, call.digest, attempt.run, attempt.entry, call_id, values)
     said: ApprovalAnswer | None = yield from _asked(gate, request, attempt.run, question)
     if said is None or said.type == "reject":
         return None
     if said.type == "try_again":
-        if (yield partial(ledger.try_again, key, bound, tries)) is not True:
+        if (yield partial(ledger.try_again, call, tries, asked=request.request_id)) is not True:
             raise leaving(f"request {request.request_id} was already answered: another worker tries the call again")
         return TRY_AGAIN
     result: ToolMessage = reported(call_id, attempt.call["name"], said, request.request_id)
     ended = GrantStatus.FAILED if said.type == "failed" else GrantStatus.FINISHED
-    yield partial(ledger.end, key, ended, result=result, scope=results_of(attempt.run))
+    scope = results_of(attempt.run)
+    told = CallEnd(key, new_name(), ended, result, scope)
+    if (yield partial(ledger.end_unknown, told, tries)) is not True:
+        # Its worker came to an end after all, or somebody else carried the same word: what is recorded holds.
+        if (yield partial(ledger.status, key)) is GrantStatus.STARTED:
+            raise leaving(f"request {request.request_id} was already answered: the call was started once more")
+        return (yield from _known_result(ledger, key))
     return result
+
+
+def _known_result(ledger: Ledger, key: str) -> Steps[ToolMessage | None]:
+    """What a call gave that came to an end, where that was kept."""
+    kept: ToolMessage | None = yield partial(ledger.result, key)
+    return kept
 
 
 def _asked(gate: ToolGate, request: ApprovalRequest, run: Run, question: Question) -> Steps[ApprovalAnswer | None]:
@@ -143,7 +156,9 @@ def _asked(gate: ToolGate, request: ApprovalRequest, run: Run, question: Questio
             for no in noes_behind(question.carrying, key):
                 entitled = approvers is None or not (yield from why_not(approvers, request, no.by))
                 if no.request_id == key and entitled:
-                    return no
+                    # Recorded, so that no fork that has the older answer alone runs the call.
+                    said = yield from _first(gate, no, request, run)
+                    break
         return _known(said)
     yield partial(ledger.withdraw, [key])
     return None
@@ -156,14 +171,19 @@ def _first(gate: ToolGate, given: ApprovalAnswer, request: ApprovalRequest, run:
     """
     ledger, key, approvers = gate.ledger, request.request_id, gate.judge.approvers
     while True:
-        yield partial(ledger.answer, key, given, thread_id=run.thread_id, at=gate.judge.clock())
+        status = yield partial(ledger.answer, key, given, thread_id=run.thread_id, at=gate.judge.clock())
+        if status is AnswerStatus.WITHDRAWN:
+            yield partial(ledger.carried, key)  # what was left is taken back, and the no is in its run
         held: ApprovalAnswer | None = yield partial(ledger.answer_to, key)
         if held is None or held == given:
             return given
         left: LeftAnswer | None = yield partial(ledger.left_answer, key)
+        # An approval that somebody left says nothing of what became of a call.
+        usable = held.type in (*OUTCOME_ANSWERS, "respond")
         if left is None or left.taken_in:
-            return held
-        if given.type != "reject" and (approvers is None or not (yield from why_not(approvers, request, held.by))):
+            return held if usable else replace(held, type="reject")
+        entitled = approvers is None or not (yield from why_not(approvers, request, held.by))
+        if usable and entitled and given.type != "reject":
             return held
         yield partial(ledger.send_back, key, held)
 

@@ -7,9 +7,11 @@ does not get the claim leaves the node before anything is saved of it, so that t
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolgate_langchain.approvals.answer import read_answer
+from toolgate_langchain.approvals.attempts import new_name
 from toolgate_langchain.errors import InvalidAnswerError
 from toolgate_langchain.hosts.langgraph.pauses import LeavesNothing, pause
 
@@ -34,7 +36,7 @@ class Carrier:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger, self._pause = ledger, pause()
-        self._delivered = 0
+        self._delivered, self._holder = 0, new_name()
         self._claimed: dict[str, str] = {}
         self._void: Counter[str] = Counter()
         """How often an answer that an earlier pass took in could not be used any more."""
@@ -88,7 +90,7 @@ class Carrier:
         if void := self._void[about]:
             # An earlier pass claimed the answer that is void by now, and keeps that claim.
             key = f"{key}:{void}"
-        if (yield lambda: self._ledger.claim(key)) is not True:
+        if (yield lambda: self._ledger.claim(key, holder=self._holder)) is not True:
             raise LeavesNothing(
                 f"request {about} was already answered: another worker carries its answer into the run; nothing "
                 "was saved here. If that worker died, resume the run when its lease is over"
@@ -99,13 +101,22 @@ class Carrier:
         if newest is not None and newest > paused.checkpoint:
             raise LeavesNothing(f"request {about} was already answered and its run went on; nothing was saved here")
 
+    def still_mine(self) -> Steps[None]:
+        """See `Carrying.still_mine`."""
+        for about, key in self._claimed.items():
+            if (yield partial(self._ledger.renew, key, holder=self._holder)) is not True:
+                raise LeavesNothing(
+                    f"this worker took longer than the lease of its claim, and another one carries the answer to "
+                    f"request {about} into the run; nothing was saved here"
+                )
+
     def give_back(self, request_id: str) -> Steps[None]:
         """See `Carrying.give_back`."""
         key = self._claimed.pop(request_id, None)
         if key is None:
             self._void[request_id] += 1
             return
-        yield lambda: self._ledger.release(key)
+        yield lambda: self._ledger.release(key, holder=self._holder)
 
     def failed(self) -> Steps[None]:
         """See `Carrying.failed`."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from langgraph.types import Command, Interrupt
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer, read_answer
+from toolgate_langchain.approvals.attempts import new_name
 from toolgate_langchain.approvals.identity import UNSAID
 from toolgate_langchain.approvals.request import ApprovalRequest, is_approval_interrupt
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
@@ -196,7 +197,8 @@ def answer_steps(
         return AnswerResult("invalid", str(error))
     wanted, thread = read.request_id, config.get("configurable", {}).get("thread_id")
     options: dict[str, Any] = {} if context is None else {"context": context}
-    claimed = yield lambda: gate.ledger.claim(wanted)
+    holder = new_name()
+    claimed = yield lambda: gate.ledger.claim(wanted, holder=holder)
     if claimed is not True:
         recorded = yield lambda: gate.ledger.answer_to(wanted)
         if recorded is None:
@@ -217,7 +219,7 @@ def answer_steps(
         # Somebody resumed the run without asking for this claim.
         return AnswerResult("already_answered", str(error))
     finally:
-        yield lambda: gate.ledger.release(wanted)
+        yield lambda: gate.ledger.release(wanted, holder=holder)
     still = [request for _, request in pending_requests(after.interrupts) if request.request_id == wanted]
     if still:
         return AnswerResult("asked_again", still[0].error, output)

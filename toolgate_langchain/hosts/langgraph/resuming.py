@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from toolgate_langchain.approvals.attempts import new_name
 from toolgate_langchain.approvals.steps import arun_steps, run_steps
 from toolgate_langchain.errors import AlreadyAnsweredError, ConfigurationError, MissingCheckpointerError
 from toolgate_langchain.hosts.gated.agent import GatedAgent
@@ -213,8 +214,8 @@ class _Carrier:
 
     def _go_on(self, config: dict[str, Any]) -> Steps[Resumed]:
         """Go on with a run that took the answer in and then lost its worker."""
-        left, ledger = self._left, self._gate.ledger
-        if (yield lambda: ledger.claim(left.request_id)) is not True:
+        left, ledger, holder = self._left, self._gate.ledger, new_name()
+        if (yield lambda: ledger.claim(left.request_id, holder=holder)) is not True:
             return self.told("elsewhere", f"request {left.request_id} is being answered")
         try:
             # Only looked at with the claim in hand: the worker may have come to its end meanwhile.
@@ -233,5 +234,5 @@ class _Carrier:
             output = yield lambda: invoke(None, config, **options)
             yield lambda: ledger.carried(left.request_id)
         finally:
-            yield lambda: ledger.release(left.request_id)
+            yield lambda: ledger.release(left.request_id, holder=holder)
         return self.told("resumed", "its run had stopped after the answer, and went on", output)
