@@ -12,7 +12,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
-from tests.support import Chat, Recorder, call, chat, says, with_profile
+from tests.support import Chat, Clock, Recorder, call, chat, says, with_profile
 from toolgate_langchain import InMemoryLedger, Surface, Tier, ToolGate, ToolGateMiddleware, ToolProfile
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.hosts.record import CallOutcome
@@ -124,6 +124,8 @@ class Account:
             surfaces=[surface],
             ledger=ledger,
             heuristics=[approves_small],
+            # What is told of a standing rule names the minute in which it was made, which must be the same for all.
+            clock=Clock(),
             on_decision=self.outcomes.append if listens else None,
             new_id=lambda: f"{next(ids):032x}",
         )
