@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from hypothesis import strategies as st
 from langchain_core.tools import BaseTool, tool
@@ -23,7 +23,7 @@ from toolgate_langchain.policy.context import CallFacts, RulesInForce, RunContex
 from toolgate_langchain.policy.decide import ProposedCall, Rulebook, call_key
 from toolgate_langchain.vocabulary import Verdict
 
-__all__ = ["NOW", "Case", "Decided", "cases"]
+__all__ = ["NOW", "Case", "Decided", "cases", "draw"]
 
 T = TypeVar("T")
 
@@ -294,6 +294,12 @@ class Decided:
 # --- drawing --------------------------------------------------------------------------------------
 
 
+class Source(Protocol):
+    """Where chance comes from: the module `random`, which each run of the tests sets anew, or a `Random`."""
+
+    def randrange(self, stop: int, /) -> int: ...
+
+
 class _Each(Generic[T]):
     """One of every list of choices, and something made of them, told by one number.
 
@@ -309,6 +315,10 @@ class _Each(Generic[T]):
     @property
     def numbers(self) -> st.SearchStrategy[int]:
         return st.integers(0, self._total - 1)
+
+    def draw(self, source: Source) -> int:
+        """One of these numbers."""
+        return source.randrange(self._total)
 
     def __call__(self, number: int) -> T:
         picked = {}
@@ -542,3 +552,8 @@ def _case(numbers: tuple[int, ...]) -> Case:
 
 cases: st.SearchStrategy[Case] = st.tuples(*(part.numbers for part in _PARTS)).map(_case)
 """Cases of every kind. Mild values come several times, or hardly any case would reach the later rows."""
+
+
+def draw(source: Source) -> Case:
+    """One case, for tests of so many that Hypothesis would take long."""
+    return _case(tuple(part.draw(source) for part in _PARTS))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
@@ -44,6 +46,10 @@ class Bash:
         return subprocess.run(["bash", "-c", text], cwd=self.root, capture_output=True, text=True, check=False).stdout
 
 
+_WITH_THIS_PYTHON = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+"""The `python3` of a sandbox's commands is the one that runs here; another may be a script that looks for one first."""
+
+
 class CommandSandbox(BaseSandbox):
     """A sandbox without walls: it does everything by commands, as sandboxes do, on this machine."""
 
@@ -56,7 +62,13 @@ class CommandSandbox(BaseSandbox):
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         done = subprocess.run(
-            ["bash", "-c", command], cwd=self.root, capture_output=True, text=True, check=False, timeout=timeout
+            ["bash", "-c", command],
+            cwd=self.root,
+            env=_WITH_THIS_PYTHON,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
         )
         return ExecuteResponse(output=done.stdout + done.stderr, exit_code=done.returncode)
 
