@@ -15,10 +15,8 @@ from tests.wellknown.shipped import deep_agent, file_tools, sql_tools
 from toolgate_langchain import Surface, ToolGate, ToolGateMiddleware
 
 # LangChain's shell session does not close its pipes when it is stopped.
-pytestmark = [
-    pytest.mark.usefixtures("pipes_stay_open"),
-    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+with_a_shell = pytest.mark.usefixtures("pipes_stay_open")
 
 TODOS = [{"content": "look", "status": "pending"}]
 
@@ -53,6 +51,7 @@ def deep_chat(root: Path, *turns: AIMessage, surface: str = "chat", asynchronous
     return Chat(agent, model, gate, asynchronous=asynchronous)
 
 
+@with_a_shell
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 def test_searching_files_and_keeping_a_list_is_not_asked_about_and_a_shell_is(root: Path, asynchronous: bool) -> None:
     reads = says(call("grep_search", "g", pattern="one"), call("write_todos", "w", todos=TODOS))
@@ -68,6 +67,7 @@ def test_searching_files_and_keeping_a_list_is_not_asked_about_and_a_shell_is(ro
     assert (root / "made").exists()
 
 
+@with_a_shell
 def test_a_rejected_shell_command_is_not_run(root: Path) -> None:
     conversation = langchain_chat(root, says(call("shell", "s", command="touch made")))
     conversation.say()
@@ -101,6 +101,7 @@ def test_a_deep_agent_is_asked_about_before_it_starts_a_subagent(root: Path) -> 
     assert [(request.tool_name, request.tier) for request in conversation.requests] == [("task", "consequential")]
 
 
+@with_a_shell
 @pytest.mark.parametrize(
     ("build", "offered"),
     [
