@@ -82,6 +82,22 @@ class Inbox(Protocol):
         """
         ...
 
+    def void_answer(self, request_id: str, answer: ApprovalAnswer, *, why: str) -> Maybe[bool]:
+        """Take an answer off the record that its run cannot use any more: its request waits for another one.
+
+        A grant that was issued for it and not used goes with it, and so do the rules that it made.
+
+        Args:
+            request_id: The request.
+            answer: The answer.
+            why: What is wrong with it, for the record.
+
+        Returns:
+            Whether it is off the record now. `False` changed nothing: another answer holds, it is a no, its call began,
+            or the run went another way.
+        """
+        ...
+
     def close_thread(self, thread_id: str) -> Maybe[None]:
         """Nobody waits any more for what was asked on a thread: a new run began there. Withdraws what is unused."""
         ...

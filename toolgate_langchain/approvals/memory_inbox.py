@@ -113,6 +113,27 @@ class MemoryInbox:
             if request_id not in self._grants:
                 self._pending[request_id] = self._asked[request_id]
 
+    def void_answer(self, request_id: str, answer: ApprovalAnswer, *, why: str) -> bool:
+        """See `Inbox.void_answer`. Why is not kept: this ledger has no record."""
+        with self._lock:
+            held, grant = self._answers.get(request_id), self._grants.get(request_id)
+            if held is None or held.type == "reject" or _text(held) != _text(answer):
+                return False
+            if grant is not None and grant.status is not GrantStatus.ISSUED:
+                return False
+            self._grants.pop(request_id, None)
+            self._left.discard(request_id)
+            self._taken_in.discard(request_id)
+            for kept in (self._answers, self._times, self._threads):
+                del kept[request_id]
+            self._forget_rules(request_id)
+            if (asked := self._asked.get(request_id)) is not None:
+                self._pending[request_id] = asked
+            return True
+
+    def _forget_rules(self, request_id: str) -> None:
+        raise NotImplementedError
+
     def close_thread(self, thread_id: str) -> None:
         """See `Inbox.close_thread`."""
         with self._lock:

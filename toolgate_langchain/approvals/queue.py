@@ -23,6 +23,7 @@ from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, Start
 from toolgate_langchain.approvals.refused_before import RefusedBeforeError, noes_behind, refused_before
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.approvals.same_ledger import check_ledger
+from toolgate_langchain.approvals.voiding import void_recorded
 from toolgate_langchain.errors import InvalidAnswerError
 from toolgate_langchain.policy.context import RunMemory
 from toolgate_langchain.policy.decide import ProposedCall, call_key, decide
@@ -159,11 +160,16 @@ class ApprovalQueue:
             if over:
                 _refuse(call, Code.EXPIRED, "its time was over before anybody had answered it")
                 return
-        if (held := (yield from self._left_on_record(call))) is not None:
-            yield from self._take(call, held, request, on_record=True)
-            self._answers[call.request_id] = held
-            return
         bad, error = 0, ""
+        if (held := (yield from self._left_on_record(call))) is not None:
+            try:
+                yield from self._take(call, held, request, on_record=True)
+                self._answers[call.request_id] = held
+                return
+            except InvalidAnswerError as problem:
+                error = yield from self._void(call, held, problem)
+                if call.outcome:
+                    return
         while True:
             raw = yield from self._show(replace(request, error=error), ask)
             answer = None
@@ -184,6 +190,9 @@ class ApprovalQueue:
                     error = f"That answer cannot be used: {problem}. It still waits."
                     continue  # its giver may have been barred, which costs no try
                 if answer is not None:
+                    yield from self._void(call, answer, problem)
+                    if call.outcome:
+                        return
                     yield from self._carrying.give_back(call.request_id)
                 bad += 1
                 if bad >= MAX_BAD_ANSWERS:
@@ -198,6 +207,11 @@ class ApprovalQueue:
                 continue
             self._answers[call.request_id] = answer
             return
+
+    def _void(self, call: CallRecord, answer: ApprovalAnswer, why: InvalidAnswerError) -> Steps[str]:
+        """Take an answer that cannot be used off the record, where it is on it; what to show with the request."""
+        yield from void_recorded(self._judge.ledger, self._carrying, self._turn.turn_id, call, answer, why)
+        return f"The answer on record cannot be used any more: {why}. Another one is needed."
 
     def _left_on_record(self, call: CallRecord) -> Steps[ApprovalAnswer | None]:
         """The answer of a worker that died when it had recorded it and its run did not have it yet.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from toolgate_langchain.approvals.sql import inbox
+from toolgate_langchain.approvals.sql import inbox, voiding
 from toolgate_langchain.approvals.sql.tables import micros
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class SqlInbox:
     def send_back(self, request_id: str, answer: ApprovalAnswer) -> Maybe[None]:
         """See `Inbox.send_back`."""
         done: Maybe[None] = self._write(inbox.send_back, request_id, answer, at=self._micros())
+        return done
+
+    def void_answer(self, request_id: str, answer: ApprovalAnswer, *, why: str) -> Maybe[bool]:
+        """See `Inbox.void_answer`."""
+        done: Maybe[bool] = self._write(voiding.void_answer, request_id, answer, why=why, at=self._micros())
         return done
 
     def close_thread(self, thread_id: str) -> Maybe[None]:
