@@ -312,8 +312,9 @@ def play(host: Host, *, watched: bool = True) -> Played:
     for exchange in held:
         talk.say(exchange.user)
         for answer in exchange.answers:
-            assert len(talk.requests) == 1, (host.name, exchange.user, talk.requests)
-            (request,) = talk.requests
+            requests = talk.requests
+            assert len(requests) == 1, (host.name, exchange.user, requests)
+            (request,) = requests
             played.shown.append(_as_shown(request))
             talk.answer(answer(request))
         assert bool(talk.requests) is exchange.leaves, (host.name, exchange.user, talk.requests)
