@@ -86,11 +86,18 @@ class Result:
         return sum(attack.unasked for attack in self.attacks)
 
 
+@dataclass
+class _Output:
+    """What the tool that runs next gives. The tools hold this and not the agent, which would be looked for in each."""
+
+    given: tuple[str, Any] = ("", None)
+
+
 class _Desk:
     """An agent with the tools of one suite, for one run after another."""
 
     def __init__(self, suite: Suite, gate: ToolGate) -> None:
-        self._output: tuple[str, Any] = "", None
+        self._output = _Output()
         self._model, self._threads = ScriptedModel(), count(1)
         profiles = LABELS[suite.name]
         tools = [self._tool(name, schema, profiles[name]) for name, schema in suite.schemas.items()]
@@ -99,11 +106,12 @@ class _Desk:
         )
 
     def _tool(self, name: str, schema: dict[str, Any], profile: ToolProfile) -> BaseTool:
+        output = self._output
         return StructuredTool(
             name=name,
             description=name,
             args_schema={**schema, "type": "object", "properties": schema.get("properties", {})},
-            func=lambda **_: self._output,
+            func=lambda **_: output.given,
             response_format="content_and_artifact",
             metadata={"toolgate": profile},
         )
@@ -137,7 +145,7 @@ class _Desk:
 
     def _turn(self, step: Step, said: AIMessage) -> Callable[[Any], AIMessage]:
         def turn(_: Any) -> AIMessage:
-            self._output = step.output, step.structure
+            self._output.given = step.output, step.structure
             return said
 
         return turn

@@ -10,8 +10,8 @@ import pytest
 
 from tests.ready_heuristics.asking import says_yes
 from tests.redteam.variations import variations
-from tests.support import Recorder, call, chat, says
-from toolgate_langchain import Surface, Tier, ToolCatalog, ToolGate, ToolProfile, Verdict
+from tests.support import Recorder, ScriptedModel, call, chat, says
+from toolgate_langchain import GatedAgent, Surface, Tier, ToolCatalog, ToolGate, ToolProfile, Verdict
 from toolgate_langchain.approvals.ready_heuristics import AllowedCommand, ShellCommands
 from toolgate_langchain.catalog.wellknown import WELL_KNOWN_TOOLS
 from toolgate_langchain.policy.shell_denies import DeniedCommands
@@ -187,12 +187,11 @@ def offered() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for place in range(0, len(commands), 20):
         some = commands[place : place + 20]
-        talk = chat([says(*(call("act", command=one) for one in some)), says(text="done")], tools, surface="chat")
-        talk.say()
-        while talk.requests:
-            request = talk.request
+        agent = GatedAgent(ScriptedModel(script=[says(*(call("act", command=one) for one in some))]), tools)
+        session = agent.invoke("go")["session"]
+        while (request := session.request) is not None:
             found[str(request.arguments["command"])] = {offer.what for offer in request.remember}
-            talk.answer()
+            session = agent.resume(session, {"type": "approve", "request_id": request.request_id})["session"]
     return found
 
 
