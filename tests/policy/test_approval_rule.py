@@ -72,6 +72,22 @@ def test_the_exemption_of_undeclared_remote_tools_is_named() -> None:
     assert (need.needed, need.reason) == (False, "it is remote and undeclared, which is exempt here")
 
 
+def test_a_tool_declared_to_need_nobody_is_not_exempt_once_its_definition_has_changed() -> None:
+    """After it changes it counts as undeclared, and is not exempt where undeclared tools are."""
+    looked_at_before = remote({"act": Declaration(requires_approval=False, fingerprint="0" * 64)})
+    need = ApprovalRule("exempt").need(looked_at_before, CHAT)
+    assert (need.needed, need.reason) == (
+        True, "it is remote and undeclared, which surface 'chat' answers with 'ask'",
+    )  # fmt: skip
+
+
+def test_a_predicate_that_raises_is_saved_as_having_asked_for_a_person() -> None:
+    """And not as one that was never asked, which would be asked again."""
+    assert ask_predicate(entry(approval_when=raises), {"to": []}) is True
+    assert ask_predicate(entry(approval_when=says_no), {"to": []}) is False
+    assert ask_predicate(entry(), {"to": []}) is None
+
+
 def test_typed_input_needs_a_person_before_anything_else_is_asked() -> None:
     form = {"type": "object", "properties": {"to": {"type": "array"}}}
     need = RULE.need(entry(input_schema=form, requires_approval=True, tier=Tier.READ_ONLY), CHAT)

@@ -19,6 +19,7 @@ from toolgate_langchain import (
     ToolProfile,
     TrustZone,
 )
+from toolgate_langchain.catalog.entry import CatalogEntry
 from toolgate_langchain.policy.context import RunContext, worst_zone
 from toolgate_langchain.policy.decision import Code
 from toolgate_langchain.policy.gates import decide_offer, filter_offerable
@@ -57,6 +58,18 @@ def test_not_registered_says_why_it_does_not_count_as_registered() -> None:
         Code.NOT_REGISTERED, "the catalog is closed and it was not registered by hand",
     )  # fmt: skip
     assert decide_offer(met, RunContext(CHAT), ToolCatalog()).allowed
+
+
+def test_a_closed_catalog_lets_take_part_what_was_registered_by_hand() -> None:
+    closed = ToolCatalog(closed=True)
+    closed.register(act, ToolProfile())
+    assert offered(RunContext(CHAT), catalog=closed) == (True, "", "")
+
+
+def test_a_tool_whose_name_is_known_and_refused_says_why() -> None:
+    refused = CatalogEntry("act", ToolProfile(), tool=act, withheld="it was refused to server 'srv'")
+    said = decide_offer(refused, RunContext(CHAT), ToolCatalog())
+    assert (said.allowed, said.code, said.reason) == (False, Code.NOT_REGISTERED, "it was refused to server 'srv'")
 
 
 def test_a_tool_that_its_server_no_longer_lists_is_not_registered() -> None:

@@ -199,13 +199,11 @@ def _decide(
     barred = _barred(facts, must_ask=must_ask, typed_input=need.typed_input)
     allowed = None if barred else rules.allows(entry, arguments.values)
     if allowed is not None:
-        return _decided(
-            Layer.STANDING_ALLOWS, Verdict.ALLOW, Code.STANDING_RULE, allowed, must_ask=must_ask, needs_person=True
-        )
+        return _decided(Layer.STANDING_ALLOWS, Verdict.ALLOW, Code.STANDING_RULE, allowed, needs_person=True)
     _passed(trace, Layer.STANDING_ALLOWS, barred or "no rule matches")
     if facts.heuristic is not None and not barred:
         code, reason = f"heuristic:{facts.heuristic}", f"heuristic {facts.heuristic!r} said yes"
-        return _decided(Layer.HEURISTICS, Verdict.ALLOW, code, reason, must_ask=must_ask, needs_person=True)
+        return _decided(Layer.HEURISTICS, Verdict.ALLOW, code, reason, needs_person=True)
     unheard = "none said yes" if facts.heuristics_run else "heuristics not run"
     _passed(trace, Layer.HEURISTICS, barred or unheard)
 
