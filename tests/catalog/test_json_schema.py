@@ -71,3 +71,19 @@ def test_unique_items_are_told_by_value_as_json_schema_does() -> None:
 def test_a_schema_that_cannot_be_bounded_is_not_taken() -> None:
     with pytest.raises(InvalidArgumentsError, match="bounded time"):
         JsonSchemaValidator({"patternProperties": {"a": {}}, "unevaluatedProperties": False})
+
+
+def test_a_schema_that_is_changed_after_it_was_looked_at_is_checked_as_it_was() -> None:
+    """Whether it was looked at for the first time or is remembered from another tool that has the same."""
+    for _ in range(2):
+        schema: dict[str, Any] = {"properties": {"n": {"type": "integer"}}}
+        validator = JsonSchemaValidator(schema)
+        schema["properties"]["n"]["type"] = "string"
+        validator.check({"n": 1})
+        with pytest.raises(InvalidArgumentsError, match="not of type 'integer'"):
+            validator.check({"n": "1"})
+
+
+def test_schemas_that_differ_as_json_does_are_not_taken_for_each_other() -> None:
+    """Python holds `1`, `1.0` and `true` for equal, and JSON Schema holds `true` for another value."""
+    assert [fits({"const": one}, True) for one in (1, True, 1.0)] == [False, True, False]

@@ -7,6 +7,7 @@ within the bounds does not fit, and a schema that cannot be bounded is not taken
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ _SECONDS_FOR_PATTERNS: Final = 0.2
 
 _MAX_FAULTS: Final = 5
 """Faults that are told; a model mends a few at a time."""
+
+_MAX_REMEMBERED: Final = 10_000
+"""Characters of a schema that is remembered: nearly all are shorter, and a server must not fill the memory."""
 
 _Keyword = Callable[[Any, Any, Any, Any], Any]
 
@@ -62,24 +66,17 @@ class JsonSchemaValidator:
         try:
             import regex
             from jsonschema import SchemaError
-            from jsonschema.validators import validator_for
-            from referencing import Registry
         except ImportError as error:
             raise MissingExtraError("Checking a plain JSON Schema", "jsonschema") from error
         try:
             # What is no JSON could neither be fingerprinted nor kept with a question.
             check_plain(dict(schema), where="schema")
-            kind = validator_for(schema)
-            kind.check_schema(dict(schema))
+            text = json.dumps(dict(schema))
+            self._validator = _remembered(text) if len(text) <= _MAX_REMEMBERED else _built(text)
+        except InvalidArgumentsError:
+            raise
         except (SchemaError, regex.error, RecursionError, TypeError, ValueError) as error:
             raise InvalidArgumentsError(f"not a valid JSON Schema: {error}"[:500]) from error
-        used = set(_keywords(schema))
-        if {"patternProperties", "unevaluatedProperties"} <= used:
-            raise InvalidArgumentsError(
-                "a JSON Schema with both patternProperties and unevaluatedProperties cannot be checked in bounded time"
-            )
-        # An empty registry: a schema that points elsewhere must not make this process fetch it.
-        self._validator = _bounded(kind)(schema, registry=Registry())
 
     def check(self, value: Any) -> None:
         """Check one value.
@@ -104,6 +101,31 @@ class JsonSchemaValidator:
 
 class _TooMuchError(Exception):
     """The steps for one value are used up."""
+
+
+def _built(text: str) -> Validator:
+    """What checks values against a schema, of which it keeps a copy of its own.
+
+    Raises:
+        InvalidArgumentsError: If the schema cannot be bounded.
+        SchemaError: And what else the libraries raise, if it is not a valid one.
+    """
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+
+    schema = json.loads(text)
+    kind = validator_for(schema)
+    kind.check_schema(schema)
+    if {"patternProperties", "unevaluatedProperties"} <= set(_keywords(schema)):
+        raise InvalidArgumentsError(
+            "a JSON Schema with both patternProperties and unevaluatedProperties cannot be checked in bounded time"
+        )
+    # An empty registry: a schema that points elsewhere must not make this process fetch it.
+    return _bounded(kind)(schema, registry=Registry())
+
+
+_remembered = lru_cache(256)(_built)
+"""Agents are made again and again with the same tools, and to look whether a schema is valid takes milliseconds."""
 
 
 @lru_cache
