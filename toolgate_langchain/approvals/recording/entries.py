@@ -122,7 +122,7 @@ def decided(which: Which, decision: Decision, question: Question | None, by: Map
         by: Who or what decided.
     """
     entry = _entry("decided", which, decision, question, {"by": dict(by)})
-    if decision.verdict is Verdict.ALLOW:
+    if decision.verdict is Verdict.ALLOW or not which.call_id:
         return entry
     place = (which.run.id, list(which.run.agent_path), which.run.start, which.turn_id, which.call_id, which.request_id)
     return replace(entry, once=digest("toolgate:refused:1", *place, decision.code))
