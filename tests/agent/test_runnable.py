@@ -14,7 +14,7 @@ from langchain_core.tracers import Run
 from langchain_core.tracers.base import BaseTracer
 
 from tests.agent.talking import CONSEQUENTIAL, READ
-from tests.support import Recorder, ScriptedModel, call, chat, says, with_profile
+from tests.support import Recorder, ScriptedModel, call, says, with_profile
 from toolgate_langchain import ApprovalSession, GatedAgent, ToolGate
 
 
@@ -183,26 +183,6 @@ def test_an_agent_inside_of_a_tool_shares_the_run_of_the_agent_around_it(ran: Re
     output = outer.invoke("go")
     assert paths == [(output["session"].run["id"], ["delegate", "inner"])]
     assert output["messages"][2].text == "inside" and ran.names == ["list"]
-
-
-def test_inside_of_a_tool_of_another_host_nobody_can_be_asked_so_nothing_is_and_nothing_runs(
-    ran: Recorder, caplog: pytest.LogCaptureFixture
-) -> None:
-    gate, inside = ToolGate(), []
-    model = ScriptedModel(script=[says(call("deploy", "i"), call("list", "j"))])
-    inner = GatedAgent(model, [ran.tool("list", READ), ran.tool("deploy", CONSEQUENTIAL)], gate)
-
-    @tool
-    def delegate() -> str:
-        """Ask another agent."""
-        inside.append(inner.invoke("go"))
-        return "told"
-
-    talk = chat([says(call("delegate", "o"))], [with_profile(delegate, READ)], gate=gate)
-    talk.say()
-    assert talk.requests == [] and inside[0]["request"] is None
-    assert ran.names == ["list"] and "was not executed" in inside[0]["messages"][2].text
-    assert "refused 'deploy': the agent runs inside of the tool 'delegate'" in caplog.text
 
 
 @pytest.mark.parametrize("first", [True, False])

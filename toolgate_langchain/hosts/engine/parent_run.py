@@ -38,8 +38,8 @@ class ParentRun:
         arguments: The arguments that the tool runs with; `None` where nothing asks what an agent inside is told.
     """
 
-    __slots__ = ("_checked", "_pauses", "_token", "arguments", "children", "gate", "had_agents", "outer", "run",
-                 "runtime", "tool_name")  # fmt: skip
+    __slots__ = ("_checked", "_pauses", "_token", "agents_started", "arguments", "children", "gate", "had_agents",
+                 "outer", "run", "runtime", "tool_name")  # fmt: skip
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class ParentRun:
         children: Children | None = None,
         arguments: Any = None,
     ) -> None:
-        self.children, self.had_agents, self.arguments = children, False, arguments
+        self.children, self.had_agents, self.arguments, self.agents_started = children, False, arguments, 0
         self.gate, self.run, self.tool_name, self.runtime = gate, run, tool_name, runtime
         self.outer = current_run.get()
         self._token: Token[ParentRun | None] | None = None

@@ -23,7 +23,7 @@ from toolgate_langchain.hosts.engine.offering import Offering, provider_tool_nam
 from toolgate_langchain.hosts.engine.parent_run import current_run
 from toolgate_langchain.hosts.gate import ToolGate
 from toolgate_langchain.hosts.gated.children import InnerPause, check_questions_arrive, starts_agents
-from toolgate_langchain.hosts.gated.entry import Entry, GatedAgentInput
+from toolgate_langchain.hosts.gated.entry import Entry, GatedAgentInput, words_alone
 from toolgate_langchain.hosts.gated.loop import AgentLoop
 from toolgate_langchain.hosts.gated.model import check_bound
 from toolgate_langchain.hosts.gated.retrying import Retry
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.identity import Unsaid
     from toolgate_langchain.hosts.engine.base_runs import Setting
     from toolgate_langchain.hosts.gated.progress import Progress
+    from toolgate_langchain.hosts.inside.in_graph import InGraph
 
 __all__ = ["DEFAULT_MAX_TURNS", "GatedAgent", "GatedAgentInput", "GatedAgentOutput"]
 
@@ -157,7 +158,7 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
                 check_questions_arrive(tool, held, self.gate)
             if starts_agents(held):
                 with_agents.add(tool.name)
-        self._entry = Entry(runs, name=name, tools=own, keys=keys)
+        self._runs, self._entry = runs, Entry(runs, name=name, tools=own, keys=keys)
         self._loop = AgentLoop(
             runs,
             model=model,
@@ -268,6 +269,12 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
     # --- step by step -------------------------------------------------------------------------
 
     def _parts(self, given: Any, config: RunnableConfig) -> Iterator[GatedAgentOutput]:
+        if (kept := self._in_graph(given, config)) is not None:
+            for progress in kept.stream():
+                if part := _new(progress):
+                    yield part
+            yield self._last(progress)
+            return
         progress = run_steps(self._entry.enter(given, config))
         try:
             more = True
@@ -280,6 +287,12 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
             run_steps(self._entry.leave(progress))
 
     async def _aparts(self, given: Any, config: RunnableConfig) -> AsyncIterator[GatedAgentOutput]:
+        if (kept := self._in_graph(given, config)) is not None:
+            async for progress in kept.astream():
+                if part := _new(progress):
+                    yield part
+            yield self._last(progress)
+            return
         progress = await arun_steps(self._entry.enter(given, config))
         try:
             more = True
@@ -290,6 +303,18 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
             yield self._last(progress)
         finally:
             await arun_steps(self._entry.leave(progress))
+
+    def _in_graph(self, given: Any, config: RunnableConfig) -> InGraph | None:
+        """What keeps the conversation where the agent runs inside of a tool of LangGraph's; else `None`."""
+        around = current_run.get()
+        if around is None or around.children is not None or not hasattr(around.runtime, "tool_call_id"):
+            return None
+        if not (words := words_alone(given)):
+            return None
+        from toolgate_langchain.hosts.inside.in_graph import InGraph, Parts
+
+        parts = Parts(str(self.name), self._runs, self._tools, self._entry, self._step)
+        return InGraph(parts, given, words, config, around)
 
     def _step(self, progress: Progress, *, asynchronous: bool) -> Steps[bool]:
         """One step, after which the session is kept, also where it raised."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.hosts.gated.runs import SessionRuns
 
-__all__ = ["Entry", "GatedAgentInput"]
+__all__ = ["Entry", "GatedAgentInput", "kept_answer", "words_alone"]
 
 
 class GatedAgentInput(TypedDict, total=False):
@@ -116,6 +116,15 @@ class Entry:
         elif progress.status == "waiting":
             yield from self._go_on(progress)
         return progress
+
+    def read(self, saved: Mapping[str, Any], config: RunnableConfig) -> Progress:
+        """A conversation as it was kept on this side, to be looked at.
+
+        Args:
+            saved: Its JSON form.
+            config: The config of the run.
+        """
+        return self._progress(ApprovalSession.from_json(saved), config)
 
     def leave(self, progress: Progress) -> Steps[None]:
         """Give back the claim on the request whose answer was taken."""
@@ -225,7 +234,7 @@ class Entry:
         if read is not None and (told := (yield from barred(self._gate, _named(read, pending.request_id), pending))):
             progress.answer = AnswerResult("not_allowed", told)
             return
-        progress.take(_kept(answer))
+        progress.take(kept_answer(answer))
 
     def _not_for_the_pending(self, progress: Progress, read: ApprovalAnswer | None) -> Steps[AnswerResult]:
         if read is None or read.request_id is None:
@@ -254,7 +263,7 @@ def _named(answer: ApprovalAnswer, request_id: str) -> ApprovalAnswer:
     return replace(answer, request_id=request_id)
 
 
-def _kept(answer: Any) -> Any:
+def kept_answer(answer: Any) -> Any:
     """The answer in the form that a session keeps."""
     if isinstance(answer, ApprovalAnswer):
         return answer.to_json()
@@ -278,6 +287,16 @@ def _read(given: Any) -> dict[str, Any]:
             f"the input names {', '.join(map(repr, unknown))}; a GatedAgent takes 'messages', 'session' and 'answer'"
         )
     return {name: value for name, value in given.items() if value is not None}
+
+
+def words_alone(given: Any) -> list[BaseMessage]:
+    """The new words in what an agent was given; none where it was given an answer.
+
+    Raises:
+        ConfigurationError: If it is nothing that an agent takes.
+    """
+    read = _read(given)
+    return [] if "answer" in read else _messages(read.get("messages", ()))
 
 
 def _messages(given: Any) -> list[BaseMessage]:

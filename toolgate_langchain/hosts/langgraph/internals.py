@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from langgraph.prebuilt import ToolNode
 
 __all__ = [
+    "CHECKPOINTER",
     "INTERRUPT",
     "agent_name",
     "as_one_pause",
@@ -45,7 +46,7 @@ __all__ = [
     "written_by",
 ]
 
-_CHECKPOINTER_KEY: Final = "__pregel_checkpointer"
+CHECKPOINTER: Final = "__pregel_checkpointer"
 """Where a running graph keeps its checkpointer in the configurable part of its config."""
 
 INTERRUPT: Final = "__interrupt__"
@@ -58,7 +59,7 @@ _CALL_KEY: Final = "__pregel_call"
 def has_checkpointer() -> bool:
     """Whether the graph that runs now can keep a pending question."""
     configurable: dict[str, Any] = get_config().get("configurable", {})
-    if configurable.get(_CHECKPOINTER_KEY) in (None, False):
+    if configurable.get(CHECKPOINTER) in (None, False):
         return False
     # A graph compiled with checkpointer=False keeps nothing, but lends its parent's to its nodes.
     return getattr(loop_of(configurable), "checkpointer", True) is not None
@@ -118,7 +119,7 @@ def left_behind(*, asynchronous: bool) -> LeftBehind | Awaitable[LeftBehind]:
     LangGraph itself drops the results of tools that ran beside the one that waited when new input arrives.
     """
     configurable: dict[str, Any] = get_config().get("configurable", {})
-    saver: Any = configurable.get(_CHECKPOINTER_KEY)
+    saver: Any = configurable.get(CHECKPOINTER)
     if not has_checkpointer():
         return LeftBehind()
     namespace = "|".join(str(configurable.get("checkpoint_ns", "")).split("|")[:-1])

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.pregel._loop import AsyncPregelLoop
 
+from toolgate_langchain.canonical import digest
 from toolgate_langchain.errors import AlreadyAnsweredError
-from toolgate_langchain.hosts.langgraph.internals import INTERRUPT, loop_of
+from toolgate_langchain.hosts.langgraph.internals import CHECKPOINTER, INTERRUPT, loop_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-__all__ = ["LeavesNothing", "Pause", "checkpoint_saved", "pause"]
+__all__ = ["LeavesNothing", "Pause", "checkpoint_saved", "kept_at", "pause"]
 
 _SCRATCHPAD_KEY: Final = "__pregel_scratchpad"
 """Where a running node finds the answers to its questions, the saved ones and the one that it was resumed with."""
@@ -102,3 +103,25 @@ def checkpoint_saved() -> bool | Awaitable[bool]:
 
 def _id_of(checkpoint: Any) -> str | None:
     return None if checkpoint is None else checkpoint.checkpoint["id"]
+
+
+def kept_at(tasks: Iterable[Mapping[str, Any]], place: Any) -> tuple[dict[str, Any], bool]:
+    """Where a graph inside of a task is kept, at a place of its own.
+
+    LangGraph counts the graphs of a task in the order in which they begin, which need not be the same each time.
+
+    Args:
+        tasks: The configurable parts of the configs of tasks, of which the first is taken that is one.
+        place: What tells the place from others in the task, as plain JSON.
+
+    Returns:
+        The configurable part of the graph's config, and whether anything is kept there at all.
+    """
+    found = next((one for one in tasks if one.get(_SCRATCHPAD_KEY) is not None and _TASK_KEY in one), None)
+    if found is None:
+        return {}, False
+    # A number, as LangGraph itself tells the graphs of a task apart; its own are far smaller.
+    number = int(digest("toolgate:place:1", place)[:15], 16)
+    scratchpad = replace(found[_SCRATCHPAD_KEY], subgraph_counter=lambda: 0)
+    own = {_SCRATCHPAD_KEY: scratchpad, "checkpoint_ns": f"{found.get('checkpoint_ns', '')}|{number}"}
+    return {**found, **own}, found.get(CHECKPOINTER) not in (None, False)

@@ -93,7 +93,7 @@ class AgentRuns(Runs):
     def _check_questions_arrive(self) -> None:
         """Refuse to start an agent inside of a tool where the pause for a question would not be the tool's pause."""
         parent = current_run.get()
-        if parent is not None and self.can_ask() and not pauses_reach(parent.config):
+        if parent is not None and self.can_ask() and (parent.children is not None or not pauses_reach(parent.config)):
             if parent.children is not None:
                 raise ConfigurationError(
                     f"an agent of LangGraph inside of the tool {parent.tool_name!r} may have to ask a person, and its "
