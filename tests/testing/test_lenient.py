@@ -98,7 +98,7 @@ PARANOID: dict[str, Callable[[], ToolGate]] = {
 }
 
 
-@pytest.mark.parametrize(("paranoid", "form"), zip(PARANOID, (*FORMS, FORMS[0]), strict=True))
+@pytest.mark.parametrize(("paranoid", "form"), list(zip(PARANOID, (*FORMS, FORMS[0]), strict=True)))
 def test_what_refuses_everything_is_told_that_it_refuses_by_mistake(paranoid: str, form: str) -> None:
     """Where a policy denies, that is said of every control: only what is refused at load comes before any call."""
     report = tried(PARANOID[paranoid], hosts=hosts_of(form))
