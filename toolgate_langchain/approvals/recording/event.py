@@ -20,8 +20,9 @@ class LedgerEvent:
     """Its place in the record. Later is greater; there are gaps."""
     at: datetime
     kind: str
-    """`judged`, `decided` and `ended` tell of calls; `asked`, `answered`, `carried`, `sent_back`, `grant_...`,
-    `start_...`, `call_...`, `rule_kept`, `rule_revoked`, `stopped` and `resumed` of what changed in the ledger."""
+    """`judged`, `decided` and `ended` tell of calls; `asked`, `answered`, `answer_void`, `carried`, `sent_back`,
+    `grant_...`, `start_...`, `call_...`, `rule_kept`, `rule_revoked`, `stopped` and `resumed` of what changed in the
+    ledger."""
     request_id: str | None
     thread_id: str | None
     detail: Mapping[str, Any]
