@@ -1,26 +1,37 @@
 """Databases for ledgers and checkpoints, all real, and agents that share them as workers do."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.durable.workers import Worksite
+from tests.durable.workers import Worksite, make_checkpoints
 from tests.ledger.conftest import databases, postgres, postgresql, sqlite
-from tests.ledger.databases import Databases
+from tests.ledger.databases import MadeDatabases
+from tests.ledger.emptied import EmptyLedgers
 
 __all__ = ["databases", "postgres", "postgresql", "sqlite"]
 
 
-@pytest.fixture
-def site(databases: Databases, tmp_path: Path) -> Iterator[Worksite]:
+@pytest.fixture(scope="session")
+def made_already(tmp_path_factory: pytest.TempPathFactory) -> EmptyLedgers:
+    """Databases that are ledgers already and hold checkpoints, with nothing in them."""
+    return EmptyLedgers(tmp_path_factory.mktemp("made"), make_checkpoints)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def site(request: pytest.FixtureRequest, made_already: EmptyLedgers, tmp_path: Path) -> Iterator[Worksite]:
     """A ledger and checkpoints in a database of each kind in turn, for any number of workers."""
-    with Worksite(databases, tmp_path) as made:
-        yield made
+    server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    with ExitStack() as kept:
+        made = made_already.file(tmp_path) if server is None else kept.enter_context(made_already.schema(server))
+        ledgers = kept.enter_context(MadeDatabases(tmp_path, server, made))
+        yield kept.enter_context(Worksite(ledgers, tmp_path))
 
 
 @pytest.fixture
-def small_site(sqlite: Databases, tmp_path: Path) -> Iterator[Worksite]:
+def small_site(made_already: EmptyLedgers, tmp_path: Path) -> Iterator[Worksite]:
     """As `site`, in files of SQLite, for sentences that do not depend on the database."""
-    with Worksite(sqlite, tmp_path) as made:
+    with MadeDatabases(tmp_path, None, made_already.file(tmp_path)) as ledgers, Worksite(ledgers, tmp_path) as made:
         yield made

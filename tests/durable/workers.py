@@ -15,7 +15,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from psycopg.rows import dict_row
 
 from tests.graph.support import graph_chat
-from tests.ledger.databases import Databases
+from tests.ledger.databases import Databases, Postgres
 from tests.support import Chat, Clock, Recorder, call, chat, says
 from toolgate_langchain import SqlLedger, Tier, ToolGate, ToolProfile
 
@@ -23,6 +23,16 @@ FORMS = ["after_model", "after_agent", "graph"]
 """The three places in which a graph asks."""
 
 LEASE = timedelta(minutes=5)
+
+
+def make_checkpoints(server: Postgres, schema: str) -> None:
+    """Make the tables for checkpoints in a schema of PostgreSQL."""
+    with _opened(server, schema) as opened:
+        PostgresSaver(opened).setup()
+
+
+def _opened(server: Postgres, schema: str) -> Any:
+    return psycopg.connect(server.url(schema), autocommit=True, prepare_threshold=0, row_factory=dict_row)
 
 
 class Worksite:
@@ -45,8 +55,7 @@ class Worksite:
             connection = sqlite3.connect(file or self.checkpoints, check_same_thread=False)
             self._open.callback(connection.close)
             return SqliteSaver(connection)
-        url = self.databases.postgres.url(self.databases.name)
-        opened = psycopg.connect(url, autocommit=True, prepare_threshold=0, row_factory=dict_row)
+        opened = _opened(self.databases.postgres, self.databases.name)
         self._open.callback(opened.close)
         saver = PostgresSaver(opened)
         saver.setup()

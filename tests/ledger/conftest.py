@@ -69,7 +69,8 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path, empty_ledgers: EmptyL
         if kind == "sqlite":
             url = empty_ledgers.file(tmp_path)
         else:
-            url = kept.enter_context(empty_ledgers.schema(request.getfixturevalue("postgres")))
+            server = request.getfixturevalue("postgres")
+            url = server.url(kept.enter_context(empty_ledgers.schema(server)))
         one = SqlLedger(url, sleep=lambda _: None)
         kept.callback(one.close)
         yield cast("InMemoryLedger", below_a_loop(one) if world else one)

@@ -116,6 +116,28 @@ class Databases:
         return made
 
 
+class MadeDatabases(Databases):
+    """Databases whose first one is a ledger already.
+
+    Args:
+        folder: Where files of SQLite lie.
+        postgres: The server, for schemas of PostgreSQL.
+        made: The name of a schema, or the URL of a file.
+    """
+
+    def __init__(self, folder: Path, postgres: Postgres | None, made: str) -> None:
+        self._made = made
+        super().__init__(folder, postgres)
+
+    def another(self) -> str:
+        """The URL of the one that is a ledger already; after that, of a further empty one."""
+        made, self._made = self._made, ""
+        if not made:
+            return super().another()
+        self.name = made
+        return made if self.postgres is None else self.postgres.url(made)
+
+
 class _BelowALoop:
     """Calls each method of a ledger below a running event loop, and awaits what it gives."""
 

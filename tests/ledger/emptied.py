@@ -6,7 +6,7 @@ Tests of how a database becomes a ledger take the empty ones of `databases.py`.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -20,10 +20,11 @@ class EmptyLedgers:
 
     Args:
         folder: Where the pattern of the files lies.
+        beside: Makes the tables that others keep in the same schema of PostgreSQL, such as a checkpointer's.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._pattern = folder / "empty.db"
+    def __init__(self, folder: Path, beside: Callable[[Postgres, str], None] = lambda *_: None) -> None:
+        self._pattern, self._beside = folder / "empty.db", beside
         self._free: dict[Postgres, list[_Schema]] = {}
         self._numbers = count(1)
 
@@ -35,19 +36,20 @@ class EmptyLedgers:
 
     @contextmanager
     def schema(self, server: Postgres) -> Iterator[str]:
-        """The URL of a schema of PostgreSQL, which is emptied afterwards and is then another test's."""
+        """The name of a schema of PostgreSQL, which is emptied afterwards and is then another test's."""
         free = self._free.setdefault(server, [])
-        schema = free.pop() if free else _Schema(server, f"empty_{next(self._numbers)}")
-        yield schema.url
+        schema = free.pop() if free else _Schema(server, f"empty_{next(self._numbers)}", self._beside)
+        yield schema.name
         schema.empty()
         free.append(schema)
 
 
 class _Schema:
-    def __init__(self, server: Postgres, name: str) -> None:
-        self._server, self.url = server, server.url(name)
+    def __init__(self, server: Postgres, name: str, beside: Callable[[Postgres, str], None]) -> None:
+        self._server, self.name = server, name
         server.execute(f"CREATE SCHEMA {name}")
-        _make(self.url)
+        _make(server.url(name))
+        beside(server, name)
         tables = [table for (table,) in server.execute(_NAMES.format("tables", "table", name))]
         sequences = [sequence for (sequence,) in server.execute(_NAMES.format("sequences", "sequence", name))]
         statements = ["BEGIN", "SET LOCAL lock_timeout = '5s'", f"SET LOCAL search_path = {name}"]
