@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 
 from tests.agent.talking import CONSEQUENTIAL
 from tests.graph.support import graph_chat
-from tests.hosts.test_around_agrees import Passes
 from tests.support import Chat, Recorder, ScriptedModel, Turn, chat, says
 from toolgate_langchain import GatedAgent, ToolGate, ToolGateMiddleware
+
+
+class Passes(AgentMiddleware[Any, Any, Any]):
+    """Stands around the tools, and changes nothing."""
+
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        return handler(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        return await handler(request)
+
 
 FORMS: dict[str, Callable[[ToolGate], list[Any]]] = {
     "in the loop": lambda gate: [ToolGateMiddleware(gate)],

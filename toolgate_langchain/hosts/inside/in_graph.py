@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
-from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import TracePolicy, interrupt, omit_payload
 
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
@@ -62,6 +62,12 @@ class _Kept(TypedDict):
     """The answer to what it waits for, where there is one."""
 
 
+class _Shown(TypedDict):
+    """What the graph gives of it."""
+
+    key: str
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What of an agent is needed to take its steps."""
@@ -103,21 +109,19 @@ class InGraph:
             ConfigurationError: If its questions could not reach whoever drives the run, or if the tool, entered again,
                 started another agent here or gave it other words.
         """
-        kept: Any = None
-        for values in _GRAPH.stream(self._start(), **self._options()):
-            kept = values
+        options = self._options()
+        for _ in _GRAPH.stream(self._start(), **options):
             if self._progress is not None:
                 yield self._progress
-        yield self._ended(kept)
+        yield self._progress or self._ended(_GRAPH.get_state(options["config"]).values)
 
     async def astream(self) -> AsyncIterator[Progress]:
         """As `stream`, for asynchronous runs."""
-        kept: Any = None
-        async for values in _GRAPH.astream(self._start(), **self._options()):
-            kept = values
+        options = self._options()
+        async for _ in _GRAPH.astream(self._start(), **options):
             if self._progress is not None:
                 yield self._progress
-        yield self._ended(kept)
+        yield self._progress or self._ended((await _GRAPH.aget_state(options["config"])).values)
 
     def _start(self) -> _Kept:
         return {"key": self._key, "session": None, "answer": []}
@@ -239,35 +243,31 @@ class InGraph:
             )
 
     def _ended(self, kept: Any) -> Progress:
-        """The conversation of an agent that ended, in this pass or in one before."""
+        """The conversation of an agent that had ended before the tool was entered again."""
         self._check(kept)
-        if self._progress is None:
-            self._progress = self._parts.entry.read(kept["session"], self._config)
-        return self._progress
+        return self._parts.entry.read(kept["session"], self._config)
 
 
 # --- the graph ----------------------------------------------------------------------------------
 
 
-def _driven() -> InGraph:
-    driven: InGraph = get_config()["configurable"][_DRIVEN]
-    return driven
+class _Node(Runnable[Any, Any]):
+    """A node that has its agent do something. A Runnable of its own, so that no tracer is told what is kept.
 
+    Args:
+        do: What it does: given the agent's run, what was kept, and whether things are awaited.
+    """
 
-def _step(kept: _Kept) -> dict[str, Any]:
-    return run_steps(_driven().step(kept, asynchronous=False))
+    def __init__(self, do: Callable[[InGraph, _Kept, bool], Steps[dict[str, Any]]]) -> None:
+        self._do = do
 
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
+        """Run as a node."""
+        return run_steps(self._do(get_config()["configurable"][_DRIVEN], input, False))
 
-async def _astep(kept: _Kept) -> dict[str, Any]:
-    return await arun_steps(_driven().step(kept, asynchronous=True))
-
-
-def _ask(kept: _Kept) -> dict[str, Any]:
-    return run_steps(_driven().ask(kept))
-
-
-async def _aask(kept: _Kept) -> dict[str, Any]:
-    return await arun_steps(_driven().ask(kept))
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
+        """As `invoke`, for asynchronous runs."""
+        return await arun_steps(self._do(get_config()["configurable"][_DRIVEN], input, True))
 
 
 def _next(kept: _Kept) -> str:
@@ -276,13 +276,17 @@ def _next(kept: _Kept) -> str:
 
 
 def _built() -> Any:
-    builder = StateGraph(_Kept)
-    builder.add_node("step", cast("Any", RunnableLambda(_step, _astep)))
-    builder.add_node("ask", cast("Any", RunnableLambda(_ask, _aask)))
+    # What the gate decided and people said must not be readable wherever traces go.
+    builder = StateGraph(_Kept, output_schema=_Shown)
+    untold = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
+    step = _Node(lambda driven, kept, asynchronous: driven.step(kept, asynchronous=asynchronous))
+    builder.add_node("step", cast("Any", step), input_schema=_Kept, trace_policy=untold)
+    ask = _Node(lambda driven, kept, _: driven.ask(kept))
+    builder.add_node("ask", cast("Any", ask), input_schema=_Kept, trace_policy=untold)
     builder.add_edge(START, "step")
     builder.add_edge("ask", "step")
     builder.add_conditional_edges("step", _next, ["step", "ask", END])
-    return builder.compile()
+    return builder.compile(name="GatedAgent")
 
 
 _GRAPH: Final = _built()
