@@ -16,7 +16,7 @@ from langchain.agents.middleware import AgentMiddleware, ToolRetryMiddleware
 from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.subagents.support import DANGEROUS, answer_all
+from tests.subagents.support import DANGEROUS, answer_all, makes
 from tests.support import Chat, Recorder, ScriptedModel, call, says
 from toolgate_langchain import ToolGate, ToolGateMiddleware
 from toolgate_langchain.errors import ConfigurationError
@@ -57,6 +57,36 @@ def test_skills_work_because_their_wrapper_passes_every_call_on_as_it_is(
     talk.answer()
     assert ran.runs == [("rm", {"x": 2})]
     assert "rejected" in talk.result("r") and talk.result("s") == "ran rm"
+
+
+@pytest.mark.parametrize("as_middleware", [False, True], ids=["skills=", "as its middleware"])
+def test_skills_of_a_subagent_work_behind_its_gate_too(
+    ran: Recorder, asynchronous: bool, backend: FilesystemBackend, as_middleware: bool
+) -> None:
+    gate, skills = ToolGate(), SkillsMiddleware(backend=backend, sources=["/skills/"])
+    given: dict[str, Any] = {"middleware": [skills]} if as_middleware else {"skills": ["/skills/"]}
+    inner = makes(call("rm", "r", x=1), call("rm", "s", x=2))
+    spec = {"name": "mailer", "description": "Sends.", "system_prompt": "Send.", "model": inner, **given}
+    task = call("task", "t", description="go", subagent_type="mailer")
+    agent = create_deep_agent(
+        model := ScriptedModel(script=[says(task)]),
+        [ran.tool("rm", DANGEROUS)],
+        middleware=[ToolGateMiddleware(gate)],
+        subagents=gate.subagents([spec]),
+        backend=backend,
+        checkpointer=InMemorySaver(),
+    )
+    talk = Chat(agent, model, gate, asynchronous=asynchronous)
+    talk.say()
+    if talk.request.tool_name == "task":
+        talk.answer()
+    assert "Sends mail." in str(inner.seen[0]), "it has its skills"
+    asked = []
+    while talk.requests:
+        asked.append((talk.request.tool_call_id, talk.request.agent_path))
+        talk.answer("reject" if talk.request.tool_call_id == "r" else "approve")
+    assert asked == [("r", ("task", "mailer")), ("s", ("task", "mailer"))]
+    assert ran.runs == [("rm", {"x": 2})]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tests.support import Chat, Recorder, ScriptedModel, call, says
 from toolgate_langchain import ToolGate, ToolGateMiddleware
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.inside.subagents import gate_subagents
+from toolgate_langchain.hosts.langgraph.behind import code_of
 
 PLAIN: dict[str, Any] = {"name": "a", "description": "A."}
 
@@ -145,7 +146,6 @@ def test_a_compiled_one_without_this_very_gate_is_refused(ran: Recorder, form: s
         ({"runnable": None}, "is a NoneType, in which no gate can be found"),
         ({"agent_card": "x"}, "'agent_card', which a SubAgent does not have"),
         ({"runnable": None, "endpoint": "x"}, "'endpoint', which a CompiledSubAgent does not have"),
-        ({"skills": ["/skills/"]}, "has skills, whose middleware deepagents puts between the gate and the tools"),
         ({"interrupt_on": {"rm": False}}, "has interrupt_on, .* whose middleware asks between the gate and the tools"),
         (
             {"permissions": [FilesystemPermission(operations=["write"], paths=["/**"], mode="interrupt")]},
@@ -159,10 +159,27 @@ def test_what_cannot_be_gated_is_refused_with_what_to_do(more: dict[str, Any], s
         ToolGate().subagents([{**PLAIN, **more}])
 
 
-def test_skills_as_middleware_are_refused_too() -> None:
-    skills = SkillsMiddleware(backend=StateBackend(), sources=["/skills/"])
-    with pytest.raises(ConfigurationError, match="has skills"):
-        ToolGate().subagents([{**PLAIN, "middleware": [skills]}])
+class OtherSkills(SkillsMiddleware):
+    """A subclass is not what was read."""
+
+    @property
+    def name(self) -> str:
+        return "SkillsMiddleware"
+
+
+def test_skills_of_a_middleware_that_nobody_has_read_are_refused_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = OtherSkills(backend=StateBackend(), sources=["/skills/"])
+    with pytest.raises(ConfigurationError, match=r"'a' has skills, whose middleware \(OtherSkills\) .*a compiled one"):
+        ToolGate().subagents([{**PLAIN, "middleware": [other]}])
+    monkeypatch.setattr(SkillsMiddleware, "wrap_tool_call", lambda self, request, handler: handler(request))
+    code_of.cache_clear()
+    try:
+        with pytest.raises(ConfigurationError, match=r"'a' has skills, whose middleware \(SkillsMiddleware\)"):
+            ToolGate().subagents([{**PLAIN, "skills": ["/skills/"]}])
+    finally:
+        code_of.cache_clear()
 
 
 def test_a_compiled_one_that_keeps_no_checkpoints_is_refused(ran: Recorder) -> None:

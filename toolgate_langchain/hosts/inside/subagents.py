@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolgate_langchain.errors import ConfigurationError, needs_extra
 from toolgate_langchain.hosts.engine.parent_run import current_run
 from toolgate_langchain.hosts.inside.inner_agents import compiled_graph, ungated
+from toolgate_langchain.hosts.langgraph.behind import was_read
 from toolgate_langchain.hosts.langgraph.middleware import ToolGateMiddleware
 
 if TYPE_CHECKING:
@@ -56,8 +57,9 @@ def gate_subagents(
 
     Raises:
         ConfigurationError: Naming the subagent that cannot be gated, and what to do about it: a remote
-            one, a compiled one without this gate, one with skills or an `interrupt_on` of its own, whose
-            middleware would stand between the gate and the tools, a shape that is not known.
+            one, a compiled one without this gate, one with an `interrupt_on` of its own, whose middleware would
+            stand between the gate and the tools, one with skills of a middleware that nobody has read, a shape
+            that is not known.
         MissingExtraError: If deepagents is not installed.
     """
     with needs_extra("gate_subagents", "deepagents"):
@@ -106,11 +108,7 @@ def _declared(
 ) -> dict[str, Any]:
     """A declared spec with the gate as the last of its middleware."""
     name, middleware = spec["name"], list(spec.get("middleware") or ())
-    if spec.get("skills") or any(one.name == "SkillsMiddleware" for one in middleware):
-        raise ConfigurationError(
-            f"subagent {name!r} has skills, whose middleware deepagents puts between the gate and the tools; build it "
-            f"yourself with {_GATE_IT}, the skills before the gate, and give it as a compiled one"
-        )
+    _check_skills(name, bool(spec.get("skills")), middleware)
     rules = spec.get("permissions") or ()
     if spec.get("interrupt_on") or any(getattr(rule, "mode", None) == "interrupt" for rule in rules):
         raise ConfigurationError(
@@ -129,6 +127,23 @@ def _declared(
         own_model = {} if "model" not in spec else {"zone": None}
         middleware.append(subagent_middleware(gate, **{**own_model, **options}))
     return {**filled, **spec, "middleware": middleware}
+
+
+def _check_skills(name: str, given: bool, middleware: Sequence[Any]) -> None:
+    """Refuse skills whose middleware, which deepagents puts between the gate and the tools, nobody has read.
+
+    Raises:
+        ConfigurationError: Naming the subagent and what to do.
+    """
+    from deepagents.middleware.skills import SkillsMiddleware
+
+    kinds = [type(one) for one in middleware if isinstance(one, SkillsMiddleware) or one.name == "SkillsMiddleware"]
+    if unread := [kind for kind in (*kinds, *([SkillsMiddleware] if given else [])) if not was_read(kind)]:
+        raise ConfigurationError(
+            f"subagent {name!r} has skills, whose middleware ({unread[0].__name__}) deepagents puts between the gate "
+            "and the tools, and this one is not known to pass every call on as it came; build the subagent yourself "
+            f"with {_GATE_IT}, the skills before the gate, and give it as a compiled one"
+        )
 
 
 def _compiled(spec: Mapping[str, Any], gate: ToolGate) -> dict[str, Any]:

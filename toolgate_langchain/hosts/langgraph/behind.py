@@ -23,7 +23,7 @@ from toolgate_langchain.hosts.langgraph.internals import is_tool_nodes_own, part
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Behind", "check_innermost", "code_of"]
+__all__ = ["Behind", "check_innermost", "code_of", "was_read"]
 
 _READ: Final = {
     # Both give the call to what is behind them as it came, or, for a tool that the agent does not have or that its
@@ -166,9 +166,17 @@ def _passes_on(wrapper: object) -> bool:
     if method is None or method.__func__.__name__ not in _WRAPPERS:
         return False
     kind: Any = type(method.__self__)
+    return kind.__dict__.get(method.__func__.__name__) is method.__func__ and was_read(kind)
+
+
+def was_read(kind: type) -> bool:
+    """Whether a middleware is known, down to its code, to pass every call on as it came.
+
+    Args:
+        kind: Its class; a subclass of a known one is not known.
+    """
     known = _READ.get((kind.__module__, kind.__name__))
-    own = kind.__dict__.get(method.__func__.__name__)
-    return known is not None and own is method.__func__ and code_of(kind) == known
+    return known is not None and code_of(kind) == known
 
 
 @lru_cache(maxsize=64)
@@ -189,7 +197,8 @@ def code_of(kind: type) -> str:
 
 def _bare_code(function: Any) -> str:
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)
+    if not isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
+        raise TypeError(f"{function!r} is written as a part of another statement")
     if ast.get_docstring(tree) is not None:
         tree.body = tree.body[1:]
     return ast.unparse(tree)
