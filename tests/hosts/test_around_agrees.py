@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -162,17 +163,25 @@ class Account:
         return messages, ran, self.requests, outcomes, rules, len(self.talk.model.seen)
 
 
-def account(form: str, **options: Any) -> Account:
-    given: dict[str, Any] = {"listens": False, "asynchronous": False, "surface": Surface("chat"), **options}
-    return Account(form, **given).run()
+CHAT = Surface("chat")
+
+
+def account(form: str, *, listens: bool = False, asynchronous: bool = False, surface: Surface = CHAT) -> Account:
+    return _held(form, listens, asynchronous, surface)
+
+
+@cache
+def _held(form: str, listens: bool, asynchronous: bool, surface: Surface) -> Account:
+    """The conversation, held once in each way: it is only looked at afterwards."""
+    return Account(form, listens=listens, asynchronous=asynchronous, surface=surface).run()
 
 
 @pytest.mark.parametrize(
     ("listens", "asynchronous", "surface"),
     [
-        (False, False, Surface("chat")),
-        (False, True, Surface("chat")),
-        (True, False, Surface("chat")),
+        (False, False, CHAT),
+        (False, True, CHAT),
+        (True, False, CHAT),
         (False, True, Surface("chat", attended=False)),
     ],
     ids=["sync", "async", "somebody listens", "nobody is there"],
@@ -224,7 +233,8 @@ class Awaited:
 def test_a_ledger_that_must_be_awaited_gives_the_same_conversation(form: str, asynchronous: bool) -> None:
     """Whatever is looked up at once with another ledger is looked up there in one look, and awaited."""
     ledger = Awaited()
-    assert account(form, asynchronous=asynchronous, ledger=ledger).story == account(form).story
+    awaited = Account(form, listens=False, asynchronous=asynchronous, surface=CHAT, ledger=ledger).run()
+    assert awaited.story == account(form).story
     assert {"said", "answer", "grant", "start", "end"} <= ledger.asked
     assert not {"stopped", "memory", "taken_back"} & ledger.asked
 

@@ -70,9 +70,10 @@ class Scene:
             metadata: What it carries besides its profile.
             description: What the model reads.
         """
+        runs = self.runs  # and not the scene, in all of which an agent would be looked for
 
         def run(**arguments: Any) -> Any:
-            self.runs.append(Ran(name, arguments))
+            runs.append(Ran(name, arguments))
             return f"ran {name}" if then is None else then()
 
         async def arun(**arguments: Any) -> Any:
