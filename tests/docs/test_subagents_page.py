@@ -16,7 +16,7 @@ BLOCKS = re.findall(r"^```(python|text)\n(.*?)^```", PAGE, re.MULTILINE | re.DOT
 
 
 def test_the_pages_code_runs_and_does_what_it_says() -> None:
-    ran = Recorder()
+    ran, moved = Recorder(), Recorder()
     task = call("task", description="go", subagent_type="cleaner")
     model = ScriptedModel(script=[says(call("clean_up", task="go")), says(text="Nothing."), says(task)])
     cleaner = makes(call("delete_file", path="/a"))
@@ -24,6 +24,9 @@ def test_the_pages_code_runs_and_does_what_it_says() -> None:
         "model": model,
         "cleaner_model": cleaner,
         "delete_file": ran.tool("delete_file", DANGEROUS),
+        "mover_model": makes(call("move_file", source="a", target="b")),
+        "move_file": moved.tool("move_file", DANGEROUS),
+        "outer_model": ScriptedModel(script=[says(call("move", task="go"))]),
     }
     printed: list[str] = []
     for kind, block in BLOCKS:
@@ -35,6 +38,7 @@ def test_the_pages_code_runs_and_does_what_it_says() -> None:
             assert printed.pop() == block.strip()
     assert [text for text in printed if text] == []
     assert ran.runs == []
+    assert moved.runs == [("move_file", {"source": "a", "target": "b"})]
     talk = Chat(names["deep"], model, names["gate"], "deep")
     talk.say()
     assert answer_all(talk) == ["task", "delete_file"]
