@@ -9,13 +9,15 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import StructuredTool
+from langchain_core.tracers import BaseTracer
+from langgraph.types import Command
 
 from tests.agent.inside import as_tool, cleaner, makes
 from tests.agent.talking import CONSEQUENTIAL, READ
 from tests.inside.support import FORMS, GRAPHS, answer_one, does_as_told, outer
 from tests.subagents.support import answer_all, inner
 from tests.subagents.support import as_tool as graph_as_tool
-from tests.support import Chat, Clock, Recorder, call, chat, says, with_profile
+from tests.support import Chat, Clock, Recorder, call, chat, says, waited_for, with_profile
 from toolgate_langchain import GatedAgent, InMemoryLedger, Surface, ToolGate, ToolGateMiddleware, drive
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.hosts.langgraph.middleware import NeverAsks
@@ -204,6 +206,36 @@ async def test_messages_of_the_agent_stream_as_they_come_and_those_before_the_pa
     answer = {"type": "approve", "request_id": talk.request.request_id}
     assert (await gate.aanswer(talk.agent, talk.config, answer)).status == "accepted"
     assert (parts, talk.result("h")) == (["ai", "tool", "ai"], "inner: ran rm")
+
+
+class Told(BaseTracer):
+    """A tracer that keeps all that it is told, as LangSmith's does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    def _persist_run(self, run: Any) -> None:
+        waiting = [run]
+        while waiting:
+            one = waiting.pop()
+            waiting += one.child_runs
+            self.heard += [repr(one.inputs), repr(one.outputs)]
+
+
+def test_no_tracer_is_told_what_is_kept_of_it_between_two_steps(ran: Recorder, asynchronous: bool) -> None:
+    """Who it was asked for and what was decided must not be readable wherever traces go."""
+    gate, told = ToolGate(), Told()
+    talk = chat([says(call("helper", "h"))], [as_tool(cleaner(gate, ran, call("rm", "r", x=1)))], gate=gate)
+    config: Any = {**talk.config, "callbacks": [told]}
+
+    def give(value: Any) -> None:
+        waited_for(talk.agent.ainvoke(value, config)) if asynchronous else talk.agent.invoke(value, config)
+
+    give({"messages": [HumanMessage("go")]})
+    give(Command(resume={"type": "approve", "request_id": talk.request.request_id}))
+    assert ran.count("rm") == 1 and any("inner: ran rm" in one for one in told.heard)
+    assert not any("'toolgate:session'" in one for one in told.heard)
 
 
 def test_with_nobody_there_nothing_inside_waits(ran: Recorder, asynchronous: bool) -> None:

@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import TracePolicy, interrupt, omit_payload
+from langgraph.types import Command, TracePolicy, interrupt, omit_payload
 
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
@@ -48,6 +48,9 @@ _DRIVEN: Final = "__toolgate_driven"
 _NO_LIMIT: Final = 1_000_000
 """Steps of the graph; the agent has a limit of its own (`max_turns`)."""
 
+_SHOWN: Final = ["key"]
+"""What the graph gives of what is kept, and so tells tracers of."""
+
 _counting = threading.Lock()
 
 
@@ -60,12 +63,6 @@ class _Kept(TypedDict):
     """Its conversation; `None` where it begins."""
     answer: list[Any]
     """The answer to what it waits for, where there is one."""
-
-
-class _Shown(TypedDict):
-    """What the graph gives of it."""
-
-    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,8 @@ class InGraph:
         where, keeps = kept_at(tasks, self._place)
         config = {**self._config, "configurable": {**where, _DRIVEN: self}, "recursion_limit": _NO_LIMIT}
         # What a turn of the model gave is saved before anything of it runs.
-        return {"config": config, "stream_mode": "values", **({"durability": "sync"} if keeps else {})}
+        saved = {"durability": "sync"} if keeps else {}
+        return {"config": config, "stream_mode": "values", "output_keys": _SHOWN, **saved}
 
     def _config_of_step(self) -> RunnableConfig:
         """The config for the model and the tools of one step: what they start is kept with that step."""
@@ -146,7 +144,7 @@ class InGraph:
 
     # --- the nodes ----------------------------------------------------------------------------
 
-    def step(self, kept: _Kept, *, asynchronous: bool) -> Steps[dict[str, Any]]:
+    def step(self, kept: _Kept, *, asynchronous: bool) -> Steps[Command[Any]]:
         """Take one step of the agent.
 
         Args:
@@ -164,8 +162,11 @@ class InGraph:
         )
         with inside:
             yield from self._one_step(session, asynchronous=asynchronous)
-        assert self._progress is not None
-        return {"session": self._progress.session().to_json(), "answer": []}
+        progress = self._progress
+        assert progress is not None
+        following = {"open": "step", "waiting": "ask"}.get(progress.status, END)
+        # Not an edge with a condition: what looks at the state there is told to tracers.
+        return Command(update={"session": progress.session().to_json(), "answer": []}, goto=following)
 
     def _one_step(self, session: dict[str, Any] | None, *, asynchronous: bool) -> Steps[None]:
         parts, config, progress = self._parts, self._config_of_step(), self._progress
@@ -258,7 +259,7 @@ class _Node(Runnable[Any, Any]):
         do: What it does: given the agent's run, what was kept, and whether things are awaited.
     """
 
-    def __init__(self, do: Callable[[InGraph, _Kept, bool], Steps[dict[str, Any]]]) -> None:
+    def __init__(self, do: Callable[[InGraph, _Kept, bool], Steps[Any]]) -> None:
         self._do = do
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
@@ -270,22 +271,17 @@ class _Node(Runnable[Any, Any]):
         return await arun_steps(self._do(get_config()["configurable"][_DRIVEN], input, True))
 
 
-def _next(kept: _Kept) -> str:
-    assert kept["session"] is not None
-    return {"open": "step", "waiting": "ask"}.get(kept["session"]["status"], END)
-
-
 def _built() -> Any:
     # What the gate decided and people said must not be readable wherever traces go.
-    builder = StateGraph(_Kept, output_schema=_Shown)
+    builder = StateGraph(_Kept)
     untold = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
     step = _Node(lambda driven, kept, asynchronous: driven.step(kept, asynchronous=asynchronous))
-    builder.add_node("step", cast("Any", step), input_schema=_Kept, trace_policy=untold)
+    follows = ("step", "ask", END)
+    builder.add_node("step", cast("Any", step), input_schema=_Kept, trace_policy=untold, destinations=follows)
     ask = _Node(lambda driven, kept, _: driven.ask(kept))
     builder.add_node("ask", cast("Any", ask), input_schema=_Kept, trace_policy=untold)
     builder.add_edge(START, "step")
     builder.add_edge("ask", "step")
-    builder.add_conditional_edges("step", _next, ["step", "ask", END])
     return builder.compile(name="GatedAgent")
 
 
