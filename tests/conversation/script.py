@@ -150,7 +150,11 @@ CONVERSATION: tuple[Exchange, ...] = (
     Exchange("Unreadable.", [_invalid("26")]),
     Exchange("Only administrators.", [says(call("erase", "27", disk="c"))]),
     Exchange("Switched off.", [says(call("radio", "28", station="one"))]),
-    Exchange("Marked.", [says(call("vault", "29", box="1"))], [APPROVE]),
+    Exchange(
+        "Marked, and filled in by a person.",
+        [says(call("vault", "29a", box="1"), call("book", "29b", city="guess", note="keep"))],
+        [APPROVE, answers("approve", input={"city": "Berlin"})],
+    ),
     Exchange("It depends.", [says(call("pay", "30", amount=5)), says(call("pay", "31", amount=500))], [APPROVE]),
     ABOUT_THE_POLICY,
     Exchange("The heuristic knows.", [says(call("note", "34", text="fine"))]),
@@ -204,6 +208,14 @@ class _Vault(BaseModel):
     box: str
 
 
+class _Book(BaseModel):
+    city: str
+    note: str
+
+
+_CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
 class _Pay(BaseModel):
     amount: int
 
@@ -220,6 +232,7 @@ _TOOLS: Mapping[str, tuple[type[BaseModel], ToolProfile]] = {
     "erase": (_Erase, ToolProfile(tier=Tier.CONSEQUENTIAL, admin_only=True)),
     "radio": (_Radio, ToolProfile(tier=Tier.READ_ONLY, groups=frozenset({"media"}))),
     "vault": (_Vault, ToolProfile(tier=Tier.READ_ONLY, requires_approval=True)),
+    "book": (_Book, ToolProfile(tier=Tier.ROUTINE, input_schema=_CITY)),
     "pay": (_Pay, ToolProfile(tier=Tier.READ_ONLY, approval_when=lambda arguments: arguments["amount"] > 100)),
     "fetch": (_Fetch, ToolProfile(tier=Tier.READ_ONLY)),
 }
