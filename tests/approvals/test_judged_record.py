@@ -9,8 +9,18 @@ from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, field_validator
 
 from tests.approvals.test_judge import RUN, Bench, verdicts
+from tests.approvals.test_origins import Reads
 from tests.support import Recorder, call
-from toolgate_langchain import DataClass, RemoteServer, Surface, Tier, ToolCatalog, ToolGate, ToolProfile
+from toolgate_langchain import (
+    DataClass,
+    InMemoryLedger,
+    RemoteServer,
+    Surface,
+    Tier,
+    ToolCatalog,
+    ToolGate,
+    ToolProfile,
+)
 from toolgate_langchain.approvals.heuristics import HeuristicContext
 from toolgate_langchain.approvals.memory_record import RecordingInMemoryLedger
 from toolgate_langchain.approvals.rule_ledger import Said
@@ -50,8 +60,13 @@ class TestTheTurn:
         assert (first.turn_id, first.calls[0].request_id) == (second.turn_id, second.calls[0].request_id)
 
     def test_names_the_ledger_that_it_was_judged_with(self) -> None:
+        class Named(InMemoryLedger):
+            def identity(self) -> str:
+                return "this very one"
+
         bench = Bench()
-        assert bench.judge(call("save", "a")).ledger == bench.ledger.identity()
+        bench.gate = ToolGate(bench.catalog, ledger=Named())
+        assert bench.judge(call("save", "a")).ledger == "this very one"
 
     def test_keeps_how_bad_what_was_read_before_it_was(self) -> None:
         read = History(untrusted=True, data_class=DataClass.SECRET)
@@ -79,6 +94,12 @@ class TestTheTurn:
         record = only(bench, call("save", "a"), run=replace(RUN, context=RunContext(cron)))
         assert (record.verdict, record.needs_person, bench.counted) == (Verdict.DENY, True, 0)
         assert record.reason == "nobody is there on surface 'cron': it is marked as requiring approval"
+
+    def test_says_in_the_log_what_a_policy_that_observes_would_have_done(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        Bench(argument_policies=[Reads(observe=True)]).judge(call("read", "a"), history=History())
+        assert caplog.messages == ["observed: the flow policy would ask 'read': 'to' was read on a page"]
 
 
 class TestTheCall:

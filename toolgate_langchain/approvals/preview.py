@@ -46,7 +46,7 @@ class SavedPreview:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What could mislead a person who looks at it."""
-        return show_text(self.text, what="the preview").warnings if self.digest else ()
+        return show_text(self.text, what="the preview").warnings
 
 
 @dataclass(frozen=True, slots=True)
