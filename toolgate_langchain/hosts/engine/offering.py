@@ -89,6 +89,7 @@ class Offering:
         self._bare_model = model
 
     def _offerable(self, tools: Sequence[BaseTool | dict[str, Any]], context: RunContext) -> list[Any]:
+        check_names(tools)
         offered: list[tuple[str, Any]] = []
         for tool in tools:
             if isinstance(tool, dict):
@@ -139,6 +140,19 @@ class Offering:
                 stacklevel=2,
             )
         return False
+
+
+def check_names(tools: Sequence[BaseTool | dict[str, Any]]) -> None:
+    """Refuse two tools of one name: a model that names it could mean either, and a tool node runs only one.
+
+    Raises:
+        ConfigurationError: Naming it.
+    """
+    named: dict[str, Any] = {}
+    for tool in tools:
+        name = provider_tool_name(tool) if isinstance(tool, Mapping) else tool.name
+        if named.setdefault(name, tool) is not tool:
+            raise ConfigurationError(f"two tools of the agent are named {name!r}; rename one")
 
 
 def _bound_tools(model: Any) -> list[Any]:

@@ -298,6 +298,12 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
           a rejection is always possible.
         - An edit stays with its tool and its schema, and is judged like a new call.
         - A rejected call that is proposed again in the run is refused without asking.
+        - Nobody is asked about a call of no tool, or with arguments that do not fit its tool: the model
+          reads what is wrong with it.
+        - One turn asks about at most 20 calls (`max_requests_per_turn`); the rest are refused. Three
+          answers to one request that cannot be used are a rejection.
+        - An approval is for the call as it was shown, once: from an older checkpoint it runs nothing again.
+        - Without a checkpointer the first run fails, before the model is called.
         - On an unattended surface nothing waits: what would be asked about is refused.
         - A misspelt key of the configuration is an error.
 
