@@ -275,3 +275,14 @@ def test_a_statement_written_anew_gives_what_the_statement_gives(
         assert "glob" in query, "all but this one are read"
         return
     assert connection.execute(text).fetchall() == connection.execute(query).fetchall()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "query",
+    ["CALL f('hidden')", "SHOW hidden", "VACUUM FULL hidden", "EXPLAIN ANALYZE DELETE FROM hidden"],
+)
+def test_a_refused_statement_stands_in_no_log(dialect: str, query: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(0):
+        assert not says_yes(ReadOnlySql("act", "query", dialect), query=query)
+    assert "hidden" not in caplog.text

@@ -70,6 +70,9 @@ def _bounded(kind: Any) -> Any:
     class Bounded(kind):  # type: ignore[misc]  # which dialect's parser it is, is known when it runs
         steps_left = 0
 
+        def _warn_unsupported(self) -> None:
+            """Say nothing: what is not supported is refused anyway, and sqlglot's own warning quotes the statement."""
+
         def _advance(self, times: int = 1) -> None:
             self.steps_left -= 1
             if self.steps_left < 0:
