@@ -7,12 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import HumanMessage
+from langchain_core.tools import StructuredTool
 
+from toolgate_langchain.catalog.profile import tool_profile
 from toolgate_langchain.errors import SessionError
 from toolgate_langchain.hosts.gated.agent import GatedAgent
 from toolgate_langchain.testing.agents import finish
-from toolgate_langchain.testing.hosts import CHECKPOINTS, Setup
+from toolgate_langchain.testing.hosts import CHECKPOINTS, SUBAGENTS, Setup
 from toolgate_langchain.testing.model import ScriptedModel
+from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.hosts.gated.session import ApprovalSession
     from toolgate_langchain.testing.hosts import Host
 
-__all__ = ["GatedHost", "gated_hosts"]
+__all__ = ["GatedHost", "gated_as_tool", "gated_hosts"]
 
 
 class _Sessions:
@@ -107,7 +110,7 @@ class GatedHost:
     """
 
     name = "GatedAgent"
-    abilities = frozenset({CHECKPOINTS})
+    abilities = frozenset({CHECKPOINTS, SUBAGENTS})
 
     def __init__(self, *, asynchronous: bool) -> None:
         self.asynchronous = asynchronous
@@ -117,8 +120,34 @@ class GatedHost:
         return _Sessions(setup, asynchronous=self.asynchronous)
 
     def as_tool(self, name: str, setup: Setup) -> BaseTool:
-        """Not one of its abilities: a question in it has no way out of the tool around it."""
-        raise NotImplementedError(f"{self.name} asks through its own session, which a tool cannot return")
+        """See `Host.as_tool`."""
+        return gated_as_tool(name, setup)
+
+
+def gated_as_tool(name: str, setup: Setup) -> BaseTool:
+    """A `GatedAgent` as a tool that takes a task and gives the agent's last message.
+
+    Args:
+        name: The tool's name.
+        setup: What the agent is built from.
+    """
+    agent = GatedAgent(
+        ScriptedModel(script=list(setup.script)),
+        list(setup.tools),
+        setup.gate,
+        surface=setup.surface,
+        caller=setup.caller,
+        configuration=setup.configuration,
+    )
+
+    def run(task: str) -> str:
+        return str(agent.invoke(task)["messages"][-1].text)
+
+    async def arun(task: str) -> str:
+        return str((await agent.ainvoke(task))["messages"][-1].text)
+
+    made = StructuredTool.from_function(run, arun, name=name, description="Give a task to another agent.")
+    return tool_profile(tier=Tier.READ_ONLY)(made)
 
 
 def gated_hosts() -> list[Host]:
