@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolgate_langchain.approvals.request import ApprovalRequest, MemoryOffer
-from toolgate_langchain.approvals.shown import show_text
+from toolgate_langchain.approvals.shown import MAX_SHOWN, show_text
 from toolgate_langchain.canonical import canonical_json
 from toolgate_langchain.policy.decision import Code
 from toolgate_langchain.policy.shell_runners import carries_commands
@@ -82,8 +82,10 @@ def _offers(call: CallRecord, arguments: Mapping[str, Any], run: Run) -> tuple[M
     name = show_text(call.name).text
     offers: list[MemoryOffer] = []
     if call.exact and not call.sensitive:
-        exactly = show_text(canonical_json(arguments)).text
-        offers += _each_scope(call, run, "arguments", f"{name} with exactly {exactly}")
+        exactly = show_text(canonical_json(arguments))
+        exact = [] if exactly.warnings else _each_scope(call, run, "arguments", f"{name} with exactly {exactly.text}")
+        # Written as JSON they can be longer than as they are shown; a memory that cannot be read whole is not offered.
+        offers += [offer for offer in exact if len(offer.text) <= MAX_SHOWN]
     if call.memory == "tool" and not carries_commands(arguments):
         offers += _each_scope(call, run, "tool", f"{name} with any arguments")
     return tuple(offers)
