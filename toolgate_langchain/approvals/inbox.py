@@ -99,5 +99,9 @@ class Inbox(Protocol):
         ...
 
     def close_thread(self, thread_id: str) -> Maybe[None]:
-        """Nobody waits any more for what was asked on a thread: a new run began there. Withdraws what is unused."""
+        """Nobody waits any more for what was asked on a thread: a new run began there. Withdraws what is unused.
+
+        Args:
+            thread_id: The thread's place: its id, or `Run.place` where its agent has a name.
+        """
         ...

@@ -162,7 +162,7 @@ class TurnJudge:
         """
         derived = derived or late
         if said is None:
-            said = yield lambda: self.ledger.said(run.id, run.thread_id, run.context.caller_id)
+            said = yield lambda: self.ledger.said(run.id, run.thread_id, run.context.caller_id, place=run.place)
         assert said is not None
         memory = said.memory
         about = _Judging(

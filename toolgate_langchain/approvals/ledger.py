@@ -87,6 +87,8 @@ class PendingRequest:
     """The thread whose run waits for it."""
     asked_at: datetime
     expires_at: datetime | None = None
+    place: str | None = None
+    """What tells the thread from others of that id, where its agent has a name; see `Run.place`."""
 
 
 class Ledger(Claims, Outcomes, RuleLedger, Inbox, ReadNotes, Protocol):
@@ -102,7 +104,7 @@ class Ledger(Claims, Outcomes, RuleLedger, Inbox, ReadNotes, Protocol):
     def quiet(self, run_id: str, thread_id: str | None, caller_id: str | None = None) -> bool:
         """Whether nothing was ever said that could hold a call of this run back.
 
-        Releases are not stopped, nothing is remembered of the run, no rule of the thread is kept here,
+        Releases are not stopped, nothing is remembered of the run, no rule of the thread (by its place) is kept here,
         and the caller forbade nothing in all conversations. For the many calls that nobody is asked
         about. It must answer at once: a ledger that would have to look elsewhere says `False`, and is
         then asked what was `said`.
@@ -144,6 +146,7 @@ class Ledger(Claims, Outcomes, RuleLedger, Inbox, ReadNotes, Protocol):
         thread_id: str | None = None,
         at: datetime | None = None,
         expires_at: datetime | None = None,
+        place: str | None = None,
     ) -> Maybe[None]:
         """Keep a request that a person was shown, until it is answered or its approval is withdrawn.
 
@@ -154,6 +157,7 @@ class Ledger(Claims, Outcomes, RuleLedger, Inbox, ReadNotes, Protocol):
             thread_id: The thread whose run waits for it.
             at: When it was asked; now if nobody says.
             expires_at: When it expires.
+            place: What tells the thread from one of another agent that has the same id; see `Run.place`.
         """
         ...
 

@@ -138,7 +138,8 @@ class MemoryInbox:
         """See `Inbox.close_thread`."""
         with self._lock:
             waiting = {*self._pending, *self._left}
-            self.withdraw([key for key in waiting if self._asked[key].thread_id == thread_id])
+            asked = {key: self._asked[key] for key in waiting}
+            self.withdraw([key for key, one in asked.items() if (one.place or one.thread_id) == thread_id])
 
 
 def _text(answer: ApprovalAnswer) -> str:

@@ -175,6 +175,7 @@ class InMemoryLedger(RulesInMemory, GrantsInMemory, MemoryInbox, MemoryOutcomes,
         thread_id: str | None = None,
         at: datetime | None = None,
         expires_at: datetime | None = None,
+        place: str | None = None,
     ) -> None:
         """See `Ledger.ask`."""
         with self._lock:
@@ -186,7 +187,8 @@ class InMemoryLedger(RulesInMemory, GrantsInMemory, MemoryInbox, MemoryOutcomes,
             if asked is not None:
                 asked = replace(asked, request=request)
             else:
-                asked = PendingRequest(request, thread_id, at or datetime.now(UTC), expires_at)
+                place = None if place == thread_id else place
+                asked = PendingRequest(request, thread_id, at or datetime.now(UTC), expires_at, place)
             self._asked[key] = asked
             if key not in self._answers and (grant is None or grant.status is not GrantStatus.WITHDRAWN):
                 self._pending[key] = asked

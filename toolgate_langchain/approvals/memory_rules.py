@@ -49,13 +49,14 @@ class RulesInMemory:
         """See `Ledger.memory`."""
         raise NotImplementedError
 
-    def said(self, run_id: str, thread_id: str | None, caller_id: str | None) -> Said:
+    def said(self, run_id: str, thread_id: str | None, caller_id: str | None, *, place: str | None = None) -> Said:
         """See `RuleLedger.said`."""
+        place = thread_id if place is None else place
         with self._lock:
             return Said(
                 stopped=self.stopped(),
                 memory=self.memory(run_id),
-                thread_rules=() if thread_id is None else self.thread_rules(thread_id),
+                thread_rules=() if place is None else self.thread_rules(place),
                 user_rules=() if caller_id is None else self.user_rules(caller_id),
                 taken_back=_NONE if thread_id is None else self.taken_back(thread_id),
                 revoked=self._revoked_on.get(thread_id, _NONE) | self._revoked_on.get(None, _NONE),

@@ -236,7 +236,8 @@ class ApprovalQueue:
         except self._pauses:
             ledger, now = self._judge.ledger, self._judge.clock()
             ends = request.expires_at
-            yield lambda: ledger.ask(request, thread_id=self._run.thread_id, at=now, expires_at=ends)
+            thread, place = self._run.thread_id, self._run.place
+            yield lambda: ledger.ask(request, thread_id=thread, at=now, expires_at=ends, place=place)
             raise
 
     def _for_this(self, answer: ApprovalAnswer, request: ApprovalRequest) -> ApprovalAnswer | None:
@@ -401,7 +402,7 @@ class ApprovalQueue:
         gone = [rule for rule in self.new_rules if rule.request_id == call.request_id and rule.effect == "allow"]
         self.new_rules = [rule for rule in self.new_rules if rule not in gone]
         if gone and self._run.thread_id is not None:
-            yield lambda: self._judge.ledger.drop_thread_rules(str(self._run.thread_id), gone)
+            yield lambda: self._judge.ledger.drop_thread_rules(str(self._run.place), gone)
 
     def _remember(self, call: CallRecord, answer: ApprovalAnswer, *, on_record: bool) -> Steps[None]:
         wanted = answer.remember
@@ -434,7 +435,7 @@ class ApprovalQueue:
             yield lambda: self._judge.ledger.add_user_rule(rule)
         elif self._run.thread_id is not None:
             # The state gets it when the turn is settled; if the turn never is, it must not be lost.
-            yield lambda: self._judge.ledger.add_thread_rule(str(self._run.thread_id), rule)
+            yield lambda: self._judge.ledger.add_thread_rule(str(self._run.place), rule)
 
     def _conclude(self, call: CallRecord) -> Steps[None]:
         """Issue the grant of an approved call, unless the approval was taken back meanwhile."""

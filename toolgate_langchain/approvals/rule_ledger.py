@@ -52,8 +52,17 @@ class Said(NamedTuple):
 class RuleLedger(Protocol):
     """What a ledger keeps of standing rules. Every method may return an awaitable instead of its value."""
 
-    def said(self, run_id: str, thread_id: str | None, caller_id: str | None) -> Maybe[Said]:
-        """Everything that was said of a run, its thread and its caller, in one look."""
+    def said(
+        self, run_id: str, thread_id: str | None, caller_id: str | None, *, place: str | None = None
+    ) -> Maybe[Said]:
+        """Everything that was said of a run, its thread and its caller, in one look.
+
+        Args:
+            run_id: The run.
+            thread_id: Its thread.
+            caller_id: For whom it runs.
+            place: Where the thread's rules are kept, as `thread_rules` takes it; under the thread's id if left out.
+        """
         ...
 
     def taken_back(self, thread_id: str) -> Maybe[frozenset[str]]:
@@ -61,7 +70,10 @@ class RuleLedger(Protocol):
         ...
 
     def thread_rules(self, thread_id: str) -> Maybe[Sequence[StandingRule]]:
-        """Rules of a thread beyond those that its state holds."""
+        """Rules of a thread beyond those that its state holds.
+
+        This and the two that follow take the thread's place: its id, or `Run.place` where its agent has a name.
+        """
         ...
 
     def add_thread_rule(self, thread_id: str, rule: StandingRule) -> Maybe[None]:

@@ -22,7 +22,7 @@ from toolgate_langchain.vocabulary import Tier, Verdict
 if TYPE_CHECKING:
     from langchain_core.messages import ToolCall
 
-__all__ = ["CallRecord", "Outcome", "Run", "TurnRecord", "raw_digest", "unasked_key"]
+__all__ = ["CallRecord", "Outcome", "Run", "TurnRecord", "place_of", "raw_digest", "unasked_key"]
 
 _FORMAT: Final = 1
 
@@ -43,6 +43,27 @@ class Run:
     agent_path: tuple[str, ...] = ()
     start: str = ""
     """Tells one start of a subagent from the next in the same run; empty for the root."""
+    agent: str = ""
+    """The root agent's name, for subagents the same; empty where it has none."""
+
+    @property
+    def place(self) -> str | None:
+        """What a ledger knows the conversation by: its thread, and whose thread that is where the agent has a name.
+
+        Two agents may each count their threads from 1. Agents without a name are told apart by their threads alone.
+        """
+        return None if self.thread_id is None else place_of(self.thread_id, self.agent)
+
+
+def place_of(thread_id: str, agent: str) -> str:
+    """What a ledger knows a conversation by; see `Run.place`.
+
+    Args:
+        thread_id: The thread.
+        agent: The root agent's name; empty where it has none.
+    """
+    # With its length, so that no name and no thread can be read as another pair of them.
+    return f"{len(agent)}:{agent}:{thread_id}" if agent else thread_id
 
 
 @checked_dataclass(kw_only=True, slots=True, config=_STATE)

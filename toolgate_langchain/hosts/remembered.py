@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate_langchain.approvals.rules import RuleIndex, StandingRule
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
+from toolgate_langchain.approvals.turn import place_of
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.engine.run_state import RULES, read_rules
+from toolgate_langchain.hosts.engine.run_state import RULES, RUN, read_rules
 from toolgate_langchain.policy.caller import Caller
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class Remembered:
         Args:
             caller: The user whose rules of scope `user` are listed, or their id. Left out, those of all users,
                 unless a config is given.
-            agent: An agent whose state holds rules of a thread. A `GatedAgent` needs none: the ledger has its rules.
+            agent: An agent whose state holds rules of a thread. A `GatedAgent` needs none, unless it has a name: the
+                ledger has its rules.
             config: The config with the thread whose rules are listed.
 
         Returns:
@@ -94,11 +96,14 @@ class Remembered:
         thread_id = (config.get("configurable") or {}).get("thread_id")
         if thread_id is None:
             raise ConfigurationError('the config names no thread: {"configurable": {"thread_id": ...}}')
-        said: Said = yield lambda: self.ledger.said("", str(thread_id), None)
         saved: tuple[StandingRule, ...] = ()
-        if agent is not None:
+        named = str(getattr(agent, "own_name", ""))
+        if agent is not None and hasattr(agent, "get_state"):
             snapshot = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
             saved = read_rules(snapshot.values.get(RULES))
+            named = str((snapshot.values.get(RUN) or {}).get("agent", ""))
+        place = place_of(str(thread_id), named)
+        said: Said = yield lambda: self.ledger.said("", str(thread_id), None, place=place)
         return RuleIndex(said.living((*saved, *said.thread_rules))).rules
 
     def _revoke_steps(self, rule: StandingRule | str, by: str | None) -> Steps[bool]:

@@ -51,7 +51,7 @@ _ANSWERED = exists().where(ANSWERS.c.request_id == bindparam("key"))
 _WITHDRAWN = exists().where(GRANTS.c.request_id == bindparam("key"), GRANTS.c.status == GrantStatus.WITHDRAWN.value)
 _CLOSED = select(_ANSWERED | _WITHDRAWN)
 _PENDING = (
-    select(REQUESTS.c.shown, REQUESTS.c.thread_id, REQUESTS.c.asked_at, REQUESTS.c.expires_at)
+    select(REQUESTS.c.shown, REQUESTS.c.thread_id, REQUESTS.c.place, REQUESTS.c.asked_at, REQUESTS.c.expires_at)
     # Asked and answered at the same moment, a request can be left open; its answer still counts.
     .where(and_(REQUESTS.c.open, ~exists().where(ANSWERS.c.request_id == REQUESTS.c.request_id)))
     .where(or_(REQUESTS.c.expires_at.is_(None), REQUESTS.c.expires_at > bindparam("now")))
@@ -77,13 +77,20 @@ def read(text: str) -> ApprovalAnswer:
 
 
 def ask(
-    connection: Connection, request: ApprovalRequest, *, thread_id: str | None, at: int, expires_at: int | None
+    connection: Connection,
+    request: ApprovalRequest,
+    *,
+    thread_id: str | None,
+    at: int,
+    expires_at: int | None,
+    place: str | None,
 ) -> None:
     """See `Ledger.ask`."""
     key = request.request_id
     closed = connection.execute(_CLOSED, {"key": key}).scalar_one()
     shown = canonical_json(request.to_interrupt())
-    row = {"request_id": key, "thread_id": thread_id, "shown": shown, "asked_at": at, "expires_at": expires_at}
+    where = {"request_id": key, "thread_id": thread_id, "place": place}
+    row = {**where, "shown": shown, "asked_at": at, "expires_at": expires_at}
     if insert_once(connection, REQUESTS, **row, open=not closed):
         note_event(connection, "asked", at, request_id=key, thread_id=thread_id, digest=request.digest)
     else:
@@ -103,6 +110,7 @@ def as_pending(row: Any) -> PendingRequest:
         row.thread_id,
         as_time(row.asked_at),
         None if row.expires_at is None else as_time(row.expires_at),
+        None if row.place == row.thread_id else row.place,
     )
 
 

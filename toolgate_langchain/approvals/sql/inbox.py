@@ -53,7 +53,7 @@ _SENT_BACK = delete(ANSWERS).where(
 )
 _OPEN_AGAIN = update(REQUESTS).where(REQUESTS.c.request_id == _KEY, ~_WITHDRAWN).values(open=True)
 _OF_THREAD = select(REQUESTS.c.request_id).where(
-    REQUESTS.c.thread_id == bindparam("thread"),
+    REQUESTS.c.place == bindparam("thread"),
     REQUESTS.c.open | exists().where(ANSWERS.c.request_id == REQUESTS.c.request_id, ANSWERS.c.to_carry),
 )
 

@@ -183,11 +183,13 @@ class SqlLedger(SqlOutcomes, SqlClaims, RulesInSql, SqlInbox, RecordInSql, ReadN
         thread_id: str | None = None,
         at: datetime | None = None,
         expires_at: datetime | None = None,
+        place: str | None = None,
     ) -> Maybe[None]:
         """See `Ledger.ask`."""
         ends = None if expires_at is None else micros(expires_at)
         asked = self._micros() if at is None else micros(at)
-        return self._write(answers.ask, request, thread_id=thread_id, at=asked, expires_at=ends)
+        place = thread_id if place is None else place
+        return self._write(answers.ask, request, thread_id=thread_id, at=asked, expires_at=ends, place=place)
 
     def pending(self, *, limit: int = 100) -> Maybe[Sequence[PendingRequest]]:
         """See `Ledger.pending`."""

@@ -49,8 +49,9 @@ def _in_order(parts: Sequence[Select[Any]]) -> Any:
     return union_all(*parts).order_by("place", "row")
 
 
-_OF_THREAD: Final = _rules(THREAD, "thread", "thread_stamp")
+_OF_THREAD: Final = _rules(THREAD, "place", "thread_stamp")
 _OF_USER: Final = _rules(USER, "user", "user_stamp")
+_OWNER: Final = {THREAD: "place", USER: "user"}
 _SAID: Final = _in_order(
     [
         # Whatever is not plainly off counts as on.
@@ -69,7 +70,14 @@ _SAID: Final = _in_order(
 _RULES: Final = {THREAD: _in_order(_OF_THREAD), USER: _in_order(_OF_USER)}
 
 
-def said(connection: Connection, run_id: str, thread_id: str | None, caller_id: str | None, kept: KeptRules) -> Said:
+def said(
+    connection: Connection,
+    run_id: str,
+    thread_id: str | None,
+    caller_id: str | None,
+    kept: KeptRules,
+    place: str | None,
+) -> Said:
     """See `RuleLedger.said`.
 
     Args:
@@ -78,14 +86,16 @@ def said(connection: Connection, run_id: str, thread_id: str | None, caller_id: 
         thread_id: Its thread.
         caller_id: For whom it runs.
         kept: Rules that were read before.
+        place: Where the thread's rules are kept.
     """
-    owners = {THREAD: thread_id, USER: caller_id}
+    owners = {THREAD: place, USER: caller_id}
     known = {scope: kept.of(scope, owner) for scope, owner in owners.items()}
     rows = connection.execute(
         _SAID,
         {
             "run": run_id,
-            **owners,
+            "thread": thread_id,
+            **{_OWNER[scope]: owner for scope, owner in owners.items()},
             **{f"{scope}_stamp": known[scope].stamp for scope in owners},
         },
     ).all()
@@ -103,7 +113,7 @@ def said(connection: Connection, run_id: str, thread_id: str | None, caller_id: 
 def rules_of(connection: Connection, scope: str, owner: str, kept: KeptRules) -> Sequence[StandingRule]:
     """The rules of one owner, in the order in which they were last added; the same object while nothing changed."""
     known = kept.of(scope, owner)
-    rows = connection.execute(_RULES[scope], {scope: owner, f"{scope}_stamp": known.stamp}).all()
+    rows = connection.execute(_RULES[scope], {_OWNER[scope]: owner, f"{scope}_stamp": known.stamp}).all()
     return _current(rows, scope, owner, known, kept)
 
 

@@ -40,9 +40,11 @@ class RulesInSql:
 
         def _micros(self) -> int: ...
 
-    def said(self, run_id: str, thread_id: str | None, caller_id: str | None) -> Maybe[Said]:
+    def said(
+        self, run_id: str, thread_id: str | None, caller_id: str | None, *, place: str | None = None
+    ) -> Maybe[Said]:
         """See `RuleLedger.said`."""
-        return self._read(said, run_id, thread_id, caller_id, self._kept)
+        return self._read(said, run_id, thread_id, caller_id, self._kept, thread_id if place is None else place)
 
     def taken_back(self, thread_id: str) -> Maybe[frozenset[str]]:
         """See `RuleLedger.taken_back`."""

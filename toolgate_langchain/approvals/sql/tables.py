@@ -44,6 +44,7 @@ REQUESTS: Final = Table(
     METADATA,
     _text("request_id", primary_key=True),
     Column("thread_id", Text),
+    Column("place", Text),  # the thread, and whose it is where its agent has a name
     _text("shown"),  # the request as its interrupt carries it
     Column("asked_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
@@ -59,7 +60,7 @@ Index(
     postgresql_where=REQUESTS.c.open == true(),
 )
 
-Index("toolgate_requests_thread", REQUESTS.c.thread_id)
+Index("toolgate_requests_place", REQUESTS.c.place)
 
 ANSWERS: Final = Table(
     "toolgate_answers",

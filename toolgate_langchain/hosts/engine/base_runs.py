@@ -133,6 +133,10 @@ class Runs:
         """What tells the agent from others in the same tool or, without one, in the same graph."""
         return ()
 
+    def own_name(self) -> str:
+        """The agent's name, which tells it from others that share a ledger and thread ids; empty where it has none."""
+        return ""
+
     def new_run(self, context: RunContext, where: Any) -> Run:
         """A run that starts now; inside of a tool call it is the run that made the call.
 
@@ -148,6 +152,7 @@ class Runs:
             thread_id=self.thread_of(where),
             agent_path=path if parent is None else (*parent.agent_path, *path),
             start="" if parent is None else self.gate.judge.new_id(),
+            agent=self.own_name() if parent is None else parent.run.agent,
         )
 
     def start_steps(self, state: Mapping[str, Any], run: Run) -> Steps[dict[str, Any]]:
@@ -184,7 +189,7 @@ class Runs:
         waiting: Sequence[StandingRule] = ()
         revoked: frozenset[str] = frozenset()
         if run.thread_id is not None:
-            said: Said = yield lambda: self.gate.ledger.said(run.id, run.thread_id, None)
+            said: Said = yield lambda: self.gate.ledger.said(run.id, run.thread_id, None, place=run.place)
             waiting, revoked = said.thread_rules, said.revoked
         living = tuple(
             rule for rule in saved if (rule.scope != "run" or rule.run_id == run.id) and rule.request_id not in revoked
@@ -196,7 +201,7 @@ class Runs:
             if not self.keeps_rules_in_ledger:
                 taken = tuple(rule for rule in waiting if not rule.agent_path and rule not in ended)[: max(room, 0)]
             if ended or taken:
-                yield lambda: self.gate.ledger.drop_thread_rules(str(run.thread_id), [*ended, *taken])
+                yield lambda: self.gate.ledger.drop_thread_rules(str(run.place), [*ended, *taken])
         if len(living) == len(saved) and not taken:
             return None
         return (*living, *taken)
@@ -289,8 +294,9 @@ class Runs:
     def look(self, state: Mapping[str, Any], run: Run) -> Steps[tuple[RuleIndex, Said]]:
         """All standing rules of the thread and the caller, and whatever else was said, all of one moment."""
         saved = state.get(RULES)
-        said: Said = yield lambda: self.gate.ledger.said(run.id, run.thread_id, run.context.caller_id)
-        mine = self._of_user(run.context.caller_id, said.user_rules)
+        caller = run.context.caller_id
+        said: Said = yield lambda: self.gate.ledger.said(run.id, run.thread_id, caller, place=run.place)
+        mine = self._of_user(caller, said.user_rules)
         if not saved and not said.thread_rules:
             return mine, said
         if run.thread_id is None:

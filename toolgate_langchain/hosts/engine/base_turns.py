@@ -177,12 +177,12 @@ class BaseTurns:
         if not new:
             return {}
         saved = read_rules(state.get(RULES))
-        said: Said = yield lambda: self._gate.ledger.said(run.id, run.thread_id, None)
+        said: Said = yield lambda: self._gate.ledger.said(run.id, run.thread_id, None, place=run.place)
         # What was revoked must not stand in the way of what says the same again.
         living = [rule for rule in saved if rule.request_id not in said.revoked]
         merged = RuleIndex((*living, *new)).rules
         kept = merged[:MAX_RULES_IN_STATE]
         moved = [rule for rule in new if rule in kept]
         if moved and run.thread_id is not None and not run.agent_path and not self._runs.keeps_rules_in_ledger:
-            yield lambda: self._gate.ledger.drop_thread_rules(str(run.thread_id), moved)
+            yield lambda: self._gate.ledger.drop_thread_rules(str(run.place), moved)
         return {RULES: write_rules(kept)} if kept != saved else {}

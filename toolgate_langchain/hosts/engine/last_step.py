@@ -150,7 +150,7 @@ class LastStep:
         run, entry = attempt.run, attempt.entry
         assert entry is not None
         released = self._runs.foregone.released(entry, run.context)
-        quiet = released is not None and self._gate.ledger.quiet(run.id, run.thread_id, run.context.caller_id) is True
+        quiet = released is not None and self._gate.ledger.quiet(run.id, run.place, run.context.caller_id) is True
         if released is not None and quiet and self._gate.recorder.on:
             proposed = ProposedCall.of(attempt.call["name"], attempt.arguments, entry)
             attempt.question = self._gate.recorder.ask(proposed, run.context, NO_RULES, RunMemory(), _NO_FACTS)

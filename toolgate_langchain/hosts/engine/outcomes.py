@@ -128,7 +128,8 @@ def _asked(gate: ToolGate, request: ApprovalRequest, run: Run, question: Questio
         try:
             raw = yield partial(question.ask, shown.to_interrupt())
         except question.pauses:
-            yield partial(ledger.ask, shown, thread_id=run.thread_id, at=gate.judge.clock())
+            now = gate.judge.clock()
+            yield partial(ledger.ask, shown, thread_id=run.thread_id, at=now, place=run.place)
             raise
         try:
             given = _read(gate, raw, request)

@@ -53,6 +53,7 @@ def write_run(run: Run) -> dict[str, Any]:
         "zone": None if context.zone is None else context.zone.value,
         "agent_path": list(run.agent_path),
         **({"start": run.start} if run.start else {}),
+        **({"agent": run.agent} if run.agent else {}),
         **_bounds(context),
     }
 
@@ -97,7 +98,7 @@ def read_run(
         path, start = tuple(value["agent_path"]), str(value.get("start", ""))
         if not all(isinstance(name, str) for name in path):
             return None
-        return Run(str(value["id"]), context, thread_id, path, start)
+        return Run(str(value["id"]), context, thread_id, path, start, str(value.get("agent", "")))
     except (KeyError, TypeError, ValueError, ValidationError):
         return None
 

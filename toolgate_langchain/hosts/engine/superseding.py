@@ -95,9 +95,9 @@ def supersede(
         closed.append(result)
     if turn is not None:
         yield partial(ledger.withdraw, [call.request_id for call in turn.calls])
-    if run.thread_id is not None and not run.agent_path and not run.start:
+    if run.place is not None and not run.agent_path and not run.start:
         # Also what agents inside of its calls asked: the run that waited for it is over.
-        yield partial(ledger.close_thread, run.thread_id)
+        yield partial(ledger.close_thread, run.place)
     # Providers refuse tool messages that stand after the user's next words, so the list is rebuilt.
     return [*messages[:end], *closed, *messages[end:]]
 

@@ -171,6 +171,11 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
         )
 
     @property
+    def own_name(self) -> str:
+        """The name that it was given; empty where it was given none."""
+        return self._runs.name
+
+    @property
     def tools(self) -> list[BaseTool]:
         """The agent's tools that run in this process."""
         return list(self._tools)

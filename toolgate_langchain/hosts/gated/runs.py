@@ -38,6 +38,10 @@ class SessionRuns(Runs):
         """The agent's name in the tool that it runs in, which tells it from others in there."""
         return () if parent is None or self.name in ("", parent.tool_name) else (self.name,)
 
+    def own_name(self) -> str:
+        """See `Runs.own_name`."""
+        return self.name
+
     def asks_for_sure(self) -> bool:
         """Whether a person is there on the agent's surface, as far as that is known before it runs."""
         return not callable(self._surface) and self.gate.surface(self._surface).attended

@@ -65,7 +65,7 @@ class Enforcement(LastStep):
             values = None if entry.arguments is None else entry.arguments.flat(args)
         except InvalidArgumentsError:  # the tool's own schema is not one; the long way says so
             return None
-        if values is None or self._gate.ledger.quiet(run.id, run.thread_id, run.context.caller_id) is not True:
+        if values is None or self._gate.ledger.quiet(run.id, run.place, run.context.caller_id) is not True:
             return None
         if values is not args:
             request = request.override(tool_call={**call, "args": values})

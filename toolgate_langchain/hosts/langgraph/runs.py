@@ -108,6 +108,10 @@ class AgentRuns(Runs):
                 "it an unattended surface"
             )
 
+    def own_name(self) -> str:
+        """See `Runs.own_name`."""
+        return agent_name()
+
     def own_path(self, parent: ParentRun | None) -> tuple[str, ...]:
         """The nodes of the graphs around the agent, or its name in the tool that it runs in.
 
