@@ -195,8 +195,10 @@ class LastStep:
             # Also where the answer itself made a rule that matches by now: the person decided, not the rule.
             assert record is not None
             decision = replace(decision, verdict=Verdict.ALLOW, code=record.code, reason=record.reason)
-            if record.preview is not None and (yield from preview_changed(self._gate, attempt, proposed)):
-                return denied(Code.CHANGED, "what it would do is not what was shown when it was approved")
+        # Also of a call that the answer to one beside it released: it is held to what was told when it was judged.
+        preview = None if record is None else record.preview
+        if preview is not None and (yield from preview_changed(self._gate, attempt, proposed)):
+            return denied(Code.CHANGED, "what it would do is not what was told when it was judged")
         return self._gate.judge.if_unattended(entry, decision, run)
 
     def _names_elsewhere(self, attempt: Attempt) -> bool:

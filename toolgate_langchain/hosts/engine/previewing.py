@@ -19,14 +19,14 @@ __all__ = ["preview_changed"]
 
 
 def preview_changed(gate: ToolGate, attempt: Attempt, proposed: ProposedCall) -> Steps[bool]:
-    """Whether an approved call would do something else now than a person was shown.
+    """Whether a released call would do something else now than a person was shown.
 
     What is different is kept with the attempt, to be shown when the call is proposed again. A call that
     started before and goes on where it paused is not looked at: what it did so far has changed the preview.
 
     Args:
         gate: The gate.
-        attempt: The call, which a person approved.
+        attempt: The call, which a person approved, or one beside it that their answer released.
         proposed: The call with its effective arguments.
     """
     record, entry = attempt.record, attempt.entry
@@ -36,7 +36,8 @@ def preview_changed(gate: ToolGate, attempt: Attempt, proposed: ProposedCall) ->
     if function is None:
         return False
     status: GrantStatus | None = yield partial(gate.ledger.status, attempt.key)
-    if status is not GrantStatus.ISSUED:
+    # A call that a rule released has a grant only once it starts.
+    if status is not None and status is not GrantStatus.ISSUED:
         return False
     now = yield from take_preview(function, proposed.arguments.values, gate.judge.preview_seconds)
     changed = changed_since(record.preview, now)
