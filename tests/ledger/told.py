@@ -48,6 +48,8 @@ class Told:
     """Request id to the one whose answer made the same rule of a user since."""
     runs: dict[str, int] = field(default_factory=lambda: dict.fromkeys(THREADS, 0))
     rejected: set[tuple[str, int, str, str]] = field(default_factory=set)
+    rejected_before: set[tuple[str, int, str, str]] = field(default_factory=set)
+    """As `rejected`, of what was approved first, or replaced by something else: that counts from the next turn on."""
     executed: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     off: set[str] = field(default_factory=set)
@@ -109,6 +111,8 @@ class Told:
         if kind == "reject":
             self.no.add(call_id)
             self.rejected.add((thread, run, request.tool_name, arguments))
+        if kind == "edit":
+            self.rejected_before.add((thread, run, request.tool_name, arguments))
         if kind in ("approve", "edit"):
             self.yes[call_id] = canonical_json(given["edited_action"]["args"]) if kind == "edit" else arguments
         if (remember := given.get("remember")) is None:
@@ -128,17 +132,21 @@ class Told:
         )
 
     def so_far(self) -> Any:
-        return deepcopy((self.said_so, self.instead, self.no, self.yes, self.rejected))
+        return deepcopy((self.said_so, self.instead, self.no, self.yes, self.rejected, self.rejected_before))
 
     def unsay(self, before: Any, request: ApprovalRequest) -> None:
         """An answer did not arrive."""
-        self.said_so, self.instead, self.no, self.yes, self.rejected = before
+        self.said_so, self.instead, self.no, self.yes, self.rejected, self.rejected_before = before
         if request.kind == "outcome":
             self.executed.append(request.tool_call_id)
 
     def taken_back(self, request: ApprovalRequest) -> None:
         """A person took an approval back, and was told that it is."""
+        if request.tool_call_id in self.executed:
+            self.faults.append(f"{request.tool_name} ({request.tool_call_id}) was taken back after it had run")
         self.no.add(request.tool_call_id)
+        arguments = canonical_json(dict(request.arguments))
+        self.rejected_before.add((self.where, self.runs[self.where], request.tool_name, arguments))
         self.said_so = [one for one in self.said_so if one.request_id != request.request_id]
 
     def revoked(self, said: Said) -> None:
