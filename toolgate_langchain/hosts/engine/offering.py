@@ -125,6 +125,9 @@ class Offering:
     def _provider_tool_offered(self, name: str, context: RunContext) -> bool:
         """A tool that the provider runs is never seen as a call, so it is gated where it is offered."""
         entry = self._runs.gate.catalog.get(name) or CatalogEntry(name, _UNCLASSIFIED, first_sight=True)
+        if entry.tool is not None:
+            # What is registered of a tool that runs here was said of its code: only its restrictions are kept.
+            entry = CatalogEntry(name, entry.profile.without_tier())
         offer = decide_offer(entry, context, self._runs.gate.catalog)
         need = self._runs.gate.approval_rule.need(entry, context.surface)
         if offer.allowed and not need.needed:
