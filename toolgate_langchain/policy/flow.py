@@ -13,7 +13,7 @@ from toolgate_langchain.policy.history import UNLABELLED, History, ResultLabel, 
 from toolgate_langchain.policy.naming import said_by_person
 from toolgate_langchain.policy.provenance import Origin, Provenance
 from toolgate_langchain.policy.sensitive import is_sensitive
-from toolgate_langchain.policy.tokens import address, addresses, number_text
+from toolgate_langchain.policy.tokens import address, addresses, number_text, web_schemes
 from toolgate_langchain.vocabulary import DataClass, TrustZone, Verdict
 
 if TYPE_CHECKING:
@@ -157,11 +157,11 @@ class FlowPolicy:
                 if decisive is None or name in decisive or path in decisive:
                     traced.append(Traced(path, value, provenance.of(value, name, view.name), declared))
                 elif isinstance(value, str):
-                    inside = dict.fromkeys(addresses(value))
+                    inside = _addresses_in(value)
                     traced.extend(Traced(path, one, provenance.of(one, name, view.name), declared) for one in inside)
             for key in _keys(given):
                 # What stands in the place of a name can be an address as well.
-                inside = dict.fromkeys(addresses(key))
+                inside = _addresses_in(key)
                 traced.extend(Traced(name, one, provenance.of(one, name, view.name), declared) for one in inside)
         return traced
 
@@ -187,6 +187,12 @@ def _values(name: str, given: Any) -> Iterator[tuple[str, Any]]:
     for one in scalars({name: given}):
         if one.value is not None and one.value != "":
             yield one.path, one.value
+
+
+def _addresses_in(text: str) -> dict[str, None]:
+    """The addresses in a text, in order; one that is written by `http` keeps it, which is not `https`."""
+    plain = {normal for scheme, normal in web_schemes(text) if scheme == "http"}
+    return dict.fromkeys(f"http://{one}" if one in plain else one for one in addresses(text))
 
 
 def _keys(given: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolgate_langchain.policy.dates import read_moment
 from toolgate_langchain.policy.history import MAX_READ
 from toolgate_langchain.policy.naming import ID_WORDS, names_day, parts_of, stems_of
-from toolgate_langchain.policy.tokens import address, is_code, number_of, number_text
+from toolgate_langchain.policy.tokens import address, is_code, number_of, number_text, web_schemes
 from toolgate_langchain.policy.wording import wording
 
 if TYPE_CHECKING:
@@ -55,9 +55,15 @@ def is_value(one: Scalar, value: Any, name: str) -> bool:
 
     The id 5 of a record is not the amount of 5.00.
     """
-    if not same(one.value, value):
+    if not same(one.value, value) or _by_other_schemes(one.value, value):
         return False
     return number_text(plain_text(value)) is None or bool(stems_of(one.path) & stems_of(name))
+
+
+def _by_other_schemes(one: Any, other: Any) -> bool:
+    """Whether two addresses say different schemes: who has `https://a.example` has not said `http://a.example`."""
+    said = [next((scheme for scheme, _ in web_schemes(plain_text(value))), None) for value in (one, other)]
+    return None not in said and said[0] != said[1]
 
 
 def is_id(value: Any, name: str) -> bool:

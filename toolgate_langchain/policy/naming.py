@@ -48,8 +48,8 @@ def _names(said: Wording, value: Any, name: str) -> bool:
         return names_day(said, moment[0]) and (moment[1] is None or moment[1] in said.times)
     if said.names_whole(text):
         return True
-    if (known := address(text)) is not None:
-        return known in said.addresses
+    if address(text) is not None:
+        return said.names_address(text)
     number = number_text(text)
     return number is not None and _names_number(said, number, parts, is_id=True)
 

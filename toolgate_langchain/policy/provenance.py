@@ -126,8 +126,7 @@ class Provenance:
     @staticmethod
     def _said_in(texts: Iterable[str], value: Any) -> bool:
         """Whether trusted text holds an address as a whole."""
-        known = address(value) if isinstance(value, str) else None
-        return known is not None and any(known in wording(text).addresses for text in texts)
+        return isinstance(value, str) and any(wording(text).names_address(value) for text in texts)
 
     def _in_fields(self, value: Any, name: str) -> Iterator[tuple[ReadResult, Scalar]]:
         """The trusted fields of results that are not trusted otherwise, where they hold a value."""
@@ -237,6 +236,9 @@ def _brought_along(result: ReadResult, value: Any, name: str) -> bool:
     said = [one.value for one in scalars(dict(result.arguments))]
     if any(isinstance(one, str) and len(one) > MAX_READ for one in said):
         return True
-    return any(same(one, value) for one in said) or said_by_person(
-        value, name, (one for one in said if isinstance(one, str))
-    )
+    texts = [one for one in said if isinstance(one, str)]
+    if any(same(one, value) for one in said) or said_by_person(value, name, texts):
+        return True
+    # By whatever scheme: what speaks against a value is read generously.
+    known = address(value) if isinstance(value, str) else None
+    return known is not None and any(known in wording(text).addresses for text in texts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NEXT_SENTENCE", "address", "addresses", "bare", "is_code", "number_of", "number_text"]
+__all__ = ["NEXT_SENTENCE", "address", "addresses", "bare", "is_code", "number_of", "number_text", "web_schemes"]
 
 _AROUND: Final = "\"'\u201c\u201d\u2018\u2019`()[]{}<>,;:!?*#|\u2026"
 """What stands around a word and does not belong to it. A dot only behind it."""
@@ -17,6 +17,7 @@ _AROUND: Final = "\"'\u201c\u201d\u2018\u2019`()[]{}<>,;:!?*#|\u2026"
 _MAIL: Final = re.compile(r"[^\s@<>()\[\],;:=\"'“”`]{1,64}@[^\s@<>()\[\],;:\"'“”`/?#]{1,253}")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 _WEB: Final = frozenset({"http://", "https://"})
+_WEB_ADDRESS: Final = re.compile(r"https?://[^\s,;|<>\"\u201c\u201d`()\[\]{}]{1,2000}", re.IGNORECASE)
 _HOST: Final = re.compile(
     r"(?:[^\W_](?:[\w-]{0,62})\.){1,10}(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{1,59})\.?(?::[0-9]{1,5})?", re.IGNORECASE
 )
@@ -93,6 +94,15 @@ def address(text: str) -> str | None:
     normal = host.removeprefix("www.").rstrip(".") + path.rstrip("/")
     kind = "" if scheme is None else scheme.group().translate(_SMALL)
     return normal if not kind or kind in _WEB else kind + normal
+
+
+def web_schemes(text: str) -> Iterator[tuple[str, str]]:
+    """The web addresses in a text that are written with their scheme: `http` or `https`, and the normal form."""
+    for found in _WEB_ADDRESS.finditer(text):
+        word = bare(found.group())
+        for one in {word, NEXT_SENTENCE.split(word, maxsplit=1)[0]}:
+            if (normal := address(one)) is not None:
+                yield one.partition(":")[0].translate(_SMALL), normal
 
 
 def _is_host(host: str, path: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 
 from toolgate_langchain.policy.dates import Day, Moment, days_and_times
 from toolgate_langchain.policy.history import MAX_READ
-from toolgate_langchain.policy.tokens import NEXT_SENTENCE, addresses, bare, is_code, number_text
+from toolgate_langchain.policy.tokens import NEXT_SENTENCE, address, addresses, bare, is_code, number_text, web_schemes
 
 __all__ = ["Wording", "wording"]
 
@@ -37,6 +37,8 @@ class Wording:
 
     addresses: frozenset[str] = frozenset()
     """Mail addresses, URLs, hosts and account numbers, in their normal form."""
+    schemes: frozenset[tuple[str, str]] = frozenset()
+    """`http` or `https` with each web address that is written with one."""
     names: frozenset[str] = frozenset()
     """Quoted parts, runs of words with capital letters, codes and paths, letter by letter."""
     numbers: frozenset[str] = frozenset()
@@ -49,6 +51,19 @@ class Wording:
     def names_whole(self, value: str) -> bool:
         """Whether a text without a form of its own is named."""
         return value in self.names
+
+    def names_address(self, value: str) -> bool:
+        """Whether an address is named. `http` is not meant where the text has it by `https` alone, nor the other way.
+
+        Args:
+            value: An address as a whole. One without a scheme, on either side, leaves it open.
+        """
+        known = address(value)
+        if known is None or known not in self.addresses:
+            return False
+        written = {scheme for scheme, named in self.schemes if named == known}
+        own = next((scheme for scheme, _ in web_schemes(value.strip().strip("<>"))), None)
+        return own is None or not written or own in written
 
 
 @lru_cache(maxsize=512)
@@ -96,6 +111,7 @@ def wording(text: str) -> Wording:
             names.update({" ".join(said.split()), " ".join(said.split()).rstrip(".!")})
     return Wording(
         frozenset(addresses(text)),
+        frozenset(web_schemes(text)),
         frozenset(names),
         frozenset(numbers),
         frozenset(numbered),
