@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -20,12 +20,15 @@ from toolgate_langchain.errors import AlreadyAnsweredError, LedgerError
 class Noting(AtOnce):
     """Claims as the queue of one worker does, notes it, and loses the claim at its `lost`-th last look."""
 
-    def __init__(self, *, coming: bool = True, lost: int = 0) -> None:
+    def __init__(self, *, coming: bool = True, lost: int = 0, behind: Sequence[Any] = ()) -> None:
         self.noted: list[tuple[str, ...]] = []
-        self._coming, self._lost, self._looks = coming, lost, 0
+        self._coming, self._lost, self._looks, self._behind = coming, lost, 0, behind
 
     def coming(self, request_id: str) -> bool:
         return self._coming
+
+    def following(self, further: int = 0) -> Any:
+        return self._behind[further] if further < len(self._behind) else None
 
     def take(self, request_id: str, *, on_record: bool = False) -> Steps[None]:
         self.noted.append(("take on record" if on_record else "take", request_id))
@@ -148,6 +151,57 @@ def test_and_it_can_still_be_taken_back_by_a_no_that_names_it() -> None:
     desk.ledger.answer(a, read_answer(desk.yes("a")), thread_id="thread")
     turn = go_through(desk, carrying, desk.no("a"), desk.yes("b"))
     assert outcomes(turn) == ["rejected", "approved"]
+
+
+def test_a_no_behind_all_that_was_asked_takes_back_what_was_on_record() -> None:
+    desk = Desk(call("send", "a", n=1))
+    desk.ledger.answer(desk.request_id("a"), read_answer(desk.yes("a")), thread_id="thread")
+    turn = go_through(desk, Noting(coming=False, behind=["nonsense", desk.no("a", message="wait")]))
+    assert (outcomes(turn), turn.calls[0].message) == (["rejected"], "wait")
+
+
+class TestAnAnswerThatWasLeftInTheLedger:
+    @staticmethod
+    def left(desk: Desk, **more: Any) -> dict[str, Any]:
+        """Left for a request that was shown, and not yet carried to its run."""
+        with pytest.raises(Asked):
+            go_through(desk, Noting())
+        a = desk.request_id("a")
+        (waiting,) = desk.ledger.pending()
+        answer = desk.yes("a", **more)
+        desk.ledger.leave_answer(a, read_answer(answer), digest=waiting.request.digest)
+        assert desk.ledger.pending() == []
+        return answer
+
+    def test_waits_there_until_it_is_carried_and_is_not_taken_for_what_a_dead_worker_recorded(self) -> None:
+        desk = Desk(call("send", "a", n=1))
+        self.left(desk)
+        with pytest.raises(Asked):
+            go_through(desk, Noting(coming=False))
+
+    def test_and_cannot_be_used_makes_the_request_wait_there_again(self) -> None:
+        desk = Desk(call("send", "a", n=1))
+        answer = self.left(desk, remember="tool")
+        with pytest.raises(Asked, match=desk.request_id("a")):
+            go_through(desk, Noting(), answer)
+        assert [waiting.request.request_id for waiting in desk.ledger.pending()] == [desk.request_id("a")]
+        assert desk.ledger.left_answers() == []
+
+
+def test_nobody_is_asked_any_more_about_what_was_refused_for_its_answers() -> None:
+    desk = Desk(call("send", "a", n=1))
+    with pytest.raises(Asked):
+        go_through(desk, Noting())
+    assert len(desk.ledger.pending()) == 1
+    go_through(desk, Noting(), "yes", "yes", "yes")
+    assert desk.ledger.pending() == []
+
+
+def test_a_call_that_runs_as_the_model_wrote_it_is_not_taken_for_the_very_call_that_was_rejected() -> None:
+    """Its tool makes something else of its arguments each time."""
+    desk = Desk(call("send", "a", n=1), call("send", "b", n=1))
+    desk.saved["calls"][1]["exact"] = False
+    assert desk.replay(desk.no("a")) == "b"
 
 
 def test_a_turn_that_was_judged_with_another_ledger_is_not_gone_on_with() -> None:
