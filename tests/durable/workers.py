@@ -15,7 +15,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from psycopg.rows import dict_row
 
 from tests.graph.support import graph_chat
-from tests.ledger.databases import Databases, Postgres
+from tests.ledger.databases import Databases, Postgres, without_the_disk
 from tests.support import Chat, Clock, Recorder, call, chat, says
 from toolgate_langchain import SqlLedger, Tier, ToolGate, ToolProfile
 
@@ -53,6 +53,7 @@ class Worksite:
         """A checkpointer with a connection of its own."""
         if self.databases.postgres is None:
             connection = sqlite3.connect(file or self.checkpoints, check_same_thread=False)
+            without_the_disk(connection)
             self._open.callback(connection.close)
             return SqliteSaver(connection)
         opened = _opened(self.databases.postgres, self.databases.name)

@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from sqlalchemy import event
+from sqlalchemy.pool import Pool
 
-from tests.ledger.databases import Databases, Postgres, below_a_loop, start_postgres
+from tests.ledger.databases import Databases, Postgres, below_a_loop, start_postgres, without_the_disk
 from tests.ledger.emptied import EmptyLedgers
 from toolgate_langchain import InMemoryLedger, SqlLedger
+
+# Whenever one is taken from its pool: when it is made, the ledger has it wait for the disk, and has the last word.
+event.listen(Pool, "checkout", without_the_disk)
 
 
 @pytest.fixture(scope="session")

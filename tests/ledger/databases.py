@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -17,6 +18,12 @@ from toolgate_langchain import SqlLedger
 
 PASSWORD = "S3cret-word"
 _names = count(1)
+
+
+def without_the_disk(connection: Any, *_: object) -> None:
+    """Have a connection not wait for the disk, if it is one of SQLite; the machine's power is not what is tested."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous = OFF")
 
 
 class Postgres:
