@@ -148,3 +148,21 @@ def test_in_an_agent_it_stands_above_every_approval() -> None:
 def test_a_command_is_denied_by_its_plain_name(name: Any) -> None:
     with pytest.raises(ConfigurationError, match="plain name"):
         DeniedCommands("act", "command", [name])
+
+
+@pytest.mark.parametrize(
+    "command", ["RM x", "/bin/Rm x", "ls; RM x", "sudo RM x", "sh -c 'Rm x'", "x=$(CURL y)", "ls | cURL"]
+)
+def test_a_denied_command_is_found_in_whatever_case_because_a_file_system_may_have_none(command: str) -> None:
+    assert said(command) is Verdict.DENY
+
+
+def test_a_name_that_was_denied_in_capital_letters_is_found_in_small_ones() -> None:
+    assert ENTRY is not None
+    view = ArgumentView("act", {"command": "ls | format x"}, ENTRY, Surface("chat"), None)
+    assert DeniedCommands("act", "command", ["FORMAT"])(view).verdict is Verdict.DENY
+    assert DeniedCommands("act", "command", ["FORMATS"])(view).verdict is Verdict.ALLOW
+
+
+def test_one_that_an_option_hands_on_in_another_case_is_asked_about() -> None:
+    assert said("find . -exec RM x") is Verdict.ASK

@@ -50,7 +50,7 @@ class DeniedCommands:
     Args:
         tool: The name of the tool.
         argument: The argument that is the command line, or a list of them.
-        denied: The names of the commands.
+        denied: The names of the commands, in whatever case.
 
     Raises:
         ConfigurationError: If a name is not the plain name of a command.
@@ -65,6 +65,8 @@ class DeniedCommands:
         for name in self._denied:
             if not isinstance(name, str) or not name or "/" in name or name.split() != [name]:
                 raise ConfigurationError(f"{name!r} is not the plain name of a command")
+        # `RM` is `rm` where the file system has no case; nobody here knows on which one the line runs.
+        self._denied = frozenset(map(str.casefold, self._denied))
         parse_command("true")  # a missing library is told here, and not with the first call
 
     def __call__(self, view: ArgumentView) -> PolicyAnswer:
@@ -109,7 +111,7 @@ class DeniedCommands:
         behind = False
         for before, word in pairwise(["", *words]):
             behind = behind or before in _RUN or word.startswith("-") or "=" in word
-            inside = self._denied.intersection(_NO_NAME.split(word))
+            inside = self._denied.intersection(_NO_NAME.split(word.casefold()))
             if behind and inside:
                 return min(inside)
             if (before in _RUN or before.startswith("-")) and word != "." and runs_other_commands(word):
@@ -119,13 +121,13 @@ class DeniedCommands:
     def _denied_in(self, words: list[str]) -> str | None:
         """The denied command that a command is, or runs."""
         for place, word in enumerate(words):
-            name = word.rpartition("/")[2]
+            name = word.rpartition("/")[2].casefold()
             if name in self._denied:
                 return name
             if place == 0 and not runs_other_commands(name):
                 return None
             # `sh -c "rm x"`: what runs others may find commands inside of one word.
-            inner = {part.rpartition("/")[2] for part in word.replace(";", " ").replace("|", " ").split()}
+            inner = {part.rpartition("/")[2] for part in word.casefold().replace(";", " ").replace("|", " ").split()}
             if found := inner & self._denied:
                 return min(found)
         return None
