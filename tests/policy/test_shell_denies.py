@@ -166,3 +166,27 @@ def test_a_name_that_was_denied_in_capital_letters_is_found_in_small_ones() -> N
 
 def test_one_that_an_option_hands_on_in_another_case_is_asked_about() -> None:
     assert said("find . -exec RM x") is Verdict.ASK
+
+
+@pytest.mark.parametrize(
+    "runner",
+    [
+        "bwrap",
+        "perf stat",
+        "hyperfine",
+        "xvfb-run",
+        "mosh h",
+        "rsh h",
+        "wsl",
+        "cmd.exe /c",
+        "catchsegv",
+        "flatpak-spawn",
+    ],
+)
+def test_a_denied_command_behind_a_runner_is_denied(runner: str) -> None:
+    assert said(f"{runner} rm x") is Verdict.DENY
+
+
+@pytest.mark.parametrize("command", ["Rscript x.R", "R -e 1", "java -jar x", "dotnet x"])
+def test_what_runs_a_program_of_its_own_language_is_asked_about(command: str) -> None:
+    assert said(command) is Verdict.ASK

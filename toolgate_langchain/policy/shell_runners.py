@@ -22,6 +22,8 @@ _RUNNERS: Final = frozenset(
         *("pkexec", "run0", "gosu", "su-exec", "setuidgid", "chpst", "capsh", "runcon", "setarch", "linux64"),
         *("prlimit", "numactl", "choom", "cgexec", "fakeroot", "proot", "firejail", "faketime", "torsocks"),
         *("proxychains", "proxychains4", "unbuffer", "rlwrap", "entr", "valgrind", "start-stop-daemon", "ld.so"),
+        *("bwrap", "perf", "hyperfine", "xvfb-run", "mosh", "rsh", "wsl", "cmd", "catchsegv", "flatpak-spawn", "tsp"),
+        *("rscript", "r", "java", "dotnet"),
         *("ssh", "docker", "podman", "kubectl", "make", "npx", "uvx", "pipx", "tmux", "screen"),
     }
 )
