@@ -188,6 +188,16 @@ class TestAnAnswerThatWasLeftInTheLedger:
         assert desk.ledger.left_answers() == []
 
 
+def test_an_answer_that_was_refused_when_it_was_given_is_refused_again_where_another_came_after_it() -> None:
+    """It may have become usable meanwhile; the answers behind it were given to this request, and not to the next."""
+    desk = Desk(call("send", "a", n=1))
+    with pytest.raises(Asked):
+        go_through(desk, Noting())
+    turn = go_through(desk, Noting(behind=[desk.no("a")]), desk.yes("a"), desk.no("a", by="ann"))
+    assert (outcomes(turn), turn.calls[0].by) == (["rejected"], "ann")
+    assert "it was refused when it was given" in desk.questions[1]["toolgate"]["error"]
+
+
 def test_nobody_is_asked_any_more_about_what_was_refused_for_its_answers() -> None:
     desk = Desk(call("send", "a", n=1))
     with pytest.raises(Asked):
