@@ -48,3 +48,21 @@ def test_a_text_in_place_of_the_result_says_that_a_person_answered() -> None:
     record = asked.turn.calls[0]
     assert (record.code, record.reason) == ("responded", "a person answered in the tool's place")
     assert (record.message, record.by) == ("it is done", "ann")
+
+
+def test_a_text_that_comes_when_the_request_was_closed_is_no_result() -> None:
+    asked = desk()
+    asked.ledger.withdraw([asked.request_id("a")])
+    said = {"type": "respond", "request_id": asked.request_id("a"), "message": "it is done"}
+    assert outcomes(asked.replay(said)) == ["refused"]
+    record = asked.turn.calls[0]
+    assert (record.code, record.reason) == ("withdrawn", "its request was closed; its grant is withdrawn")
+
+
+def test_an_approval_that_is_taken_back_leaves_no_rule_in_the_ledger() -> None:
+    asked = Desk(call("save", "a", n=1), call("send", "b", n=1))
+    yes = asked.yes("a", remember="tool")
+    assert asked.replay(yes) == "b"
+    assert len(asked.ledger.said("run", "thread", None).thread_rules) == 1
+    assert asked.replay(yes, asked.no("a")) == "b"
+    assert list(asked.ledger.said("run", "thread", None).thread_rules) == []
