@@ -153,3 +153,36 @@ def test_an_answer_that_is_not_plain_json_is_not_read(answer: Any) -> None:
     with pytest.raises(InvalidAnswerError):
         read_answer(answer)
     assert read_answer({"type": "approve", "request_id": "r"}).type == "approve"
+
+
+def test_a_saved_answer_that_can_no_longer_be_used_is_asked_for_again_and_the_next_stays_its_own() -> None:
+    existing, ran = {"/all", "/safe", "/b"}, list[str]()
+    talk = chat([says(call("rm", "1", path="/all"), call("rm", "2", path="/b"))], [removes(existing, ran)])
+    talk.say()
+    first = talk.request.request_id
+    edited = {"name": "rm", "args": {"path": "/safe"}}
+    talk.resume({"type": "edit", "request_id": first, "edited_action": edited})
+    existing.remove("/safe")
+    talk.answer("approve")
+    assert (talk.request.request_id, talk.request.arguments) == (first, {"path": "/all"})
+    talk.answer("reject")
+    assert talk.request.arguments == {"path": "/b"}
+    talk.answer("approve")
+    assert ran == ["/b"]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_what_a_taken_back_memory_had_cleared_is_asked_about_and_answered_as_any_other(asynchronous: bool) -> None:
+    """The no came while another request waited, so in every later pass it stands before that one's own answer."""
+    ran = Recorder()
+    calls = says(call("log", "1", x=1), call("send", "2", x=2), call("log", "3", x=3))
+    talk = chat([calls], [ran.tool("log", ROUTINE), ran.tool("send", SEND)], asynchronous=asynchronous)
+    talk.say()
+    first = talk.request.request_id
+    talk.answer("approve", remember="tool")
+    assert talk.request.tool_name == "send"
+    talk.resume({"type": "reject", "request_id": first})
+    talk.answer("approve")
+    assert talk.request.arguments == {"x": 3}
+    talk.answer("approve")
+    assert sorted(ran.names) == ["log", "send"]

@@ -42,6 +42,18 @@ class Carrying(Protocol):
         """
         ...
 
+    def void(self, request_id: str, *, on_record: bool) -> Steps[None]:
+        """Claim the right to take the answer to a request off the record, because it cannot be used any more.
+
+        Args:
+            request_id: The request.
+            on_record: As for `take`.
+
+        Raises:
+            AlreadyAnsweredError: As for `take`.
+        """
+        ...
+
     def settle(self, turn_id: str) -> Steps[None]:
         """Claim the right to settle a turn, where nothing was claimed in this pass.
 
@@ -85,6 +97,11 @@ class AtOnce:
 
     def take(self, request_id: str, *, on_record: bool = False) -> Steps[None]:
         """See `Carrying.take`."""
+        return
+        yield
+
+    def void(self, request_id: str, *, on_record: bool) -> Steps[None]:
+        """See `Carrying.void`."""
         return
         yield
 

@@ -167,12 +167,13 @@ class ApprovalQueue:
                 self._answers[call.request_id] = held
                 return
             except InvalidAnswerError as problem:
-                error = yield from self._void(call, held, problem)
+                error = yield from self._void(call, held, problem, on_record=True)
                 if call.outcome:
                     return
+                yield from self._carrying.give_back(call.request_id)
         while True:
             raw = yield from self._show(replace(request, error=error), ask)
-            answer = None
+            given = answer = None
             try:
                 given = read_answer(raw, request)
                 answer = self._for_this(given, request)
@@ -190,7 +191,9 @@ class ApprovalQueue:
                     error = f"That answer cannot be used: {problem}. It still waits."
                     continue  # its giver may have been barred, which costs no try
                 if answer is not None:
-                    yield from self._void(call, answer, problem)
+                    # Without an id, what was sent to a later request would count as the other answer to this one.
+                    if given is not None and given.request_id is not None:
+                        yield from self._void(call, answer, problem, on_record=False)
                     if call.outcome:
                         return
                     yield from self._carrying.give_back(call.request_id)
@@ -208,9 +211,11 @@ class ApprovalQueue:
             self._answers[call.request_id] = answer
             return
 
-    def _void(self, call: CallRecord, answer: ApprovalAnswer, why: InvalidAnswerError) -> Steps[str]:
+    def _void(
+        self, call: CallRecord, answer: ApprovalAnswer, why: InvalidAnswerError, *, on_record: bool
+    ) -> Steps[str]:
         """Take an answer that cannot be used off the record, where it is on it; what to show with the request."""
-        yield from void_recorded(self._judge.ledger, self._carrying, self._turn.turn_id, call, answer, why)
+        yield from void_recorded(self._judge.ledger, self._carrying, call, answer, why, on_record=on_record)
         return f"The answer on record cannot be used any more: {why}. Another one is needed."
 
     def _left_on_record(self, call: CallRecord) -> Steps[ApprovalAnswer | None]:

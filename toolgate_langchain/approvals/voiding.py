@@ -28,17 +28,23 @@ _BEGUN = frozenset({GrantStatus.STARTED, GrantStatus.PAUSED, GrantStatus.FINISHE
 
 
 def void_recorded(
-    ledger: Ledger, carrying: Carrying, turn_id: str, call: CallRecord, answer: ApprovalAnswer, why: InvalidAnswerError
+    ledger: Ledger,
+    carrying: Carrying,
+    call: CallRecord,
+    answer: ApprovalAnswer,
+    why: InvalidAnswerError,
+    *,
+    on_record: bool,
 ) -> Steps[None]:
     """Void an answer, if it is the one on record; where its call began nobody is asked again, and the call is refused.
 
     Args:
         ledger: The gate's ledger.
         carrying: Claims it, so that no worker that can use it is at it.
-        turn_id: The turn.
         call: The call. It is refused where it can be neither run with this answer nor asked about again.
         answer: The answer.
         why: What is wrong with it.
+        on_record: Whether nobody gave it just now; see `Carrying.take`.
 
     Raises:
         AlreadyAnsweredError: If another worker carries it.
@@ -47,11 +53,9 @@ def void_recorded(
     held: ApprovalAnswer | None = yield lambda: ledger.answer_to(key)
     if held is None or held.type == "reject" or replace(held, request_id=key) != replace(answer, request_id=key):
         return
-    yield from carrying.take(key, on_record=True)
-    yield from carrying.settle(turn_id)
+    yield from carrying.void(key, on_record=on_record)
     said = MASK if call.sensitive else str(why)
     if (yield lambda: ledger.void_answer(key, held, why=said)) is True:
-        yield from carrying.give_back(key)
         return
     status = yield lambda: ledger.status(key)
     call.outcome, call.reason = "refused", f"its answer cannot be used any more: {why}"

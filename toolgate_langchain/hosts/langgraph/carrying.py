@@ -58,11 +58,17 @@ class Carrier:
         if self._pause is None or self._pause.replays:
             # Whoever goes back on purpose is asked as then.
             return True
-        raw = self._pause.coming(self._delivered)
-        try:
-            return raw is not None and read_answer(raw).request_id in (None, request_id)
-        except InvalidAnswerError:
-            return True
+        # A no to an earlier request may stand before it: it was given while this one waited.
+        for number in range(self._delivered, self._pause.answers + 1):
+            raw = self._pause.coming(number)
+            if raw is None:
+                return False
+            try:
+                if read_answer(raw).request_id in (None, request_id):
+                    return True
+            except InvalidAnswerError:
+                return True
+        return False
 
     def following(self, further: int = 0) -> Any:
         """See `Carrying.following`. One answer of a pass is new, and it is the last."""
@@ -75,6 +81,12 @@ class Carrier:
             self._last = request_id
         elif self._pause is not None and self._delivered > self._pause.answers:
             yield from self._claim(request_id)
+
+    def void(self, request_id: str, *, on_record: bool) -> Steps[None]:
+        """See `Carrying.void`."""
+        saved = self._pause is not None and self._delivered <= self._pause.answers
+        # The pass that took a saved answer in keeps its claim, and has nothing more to do with it.
+        yield from self._claim(f"{request_id}:void" if saved and not on_record else request_id)
 
     def settle(self, turn_id: str) -> Steps[None]:
         """See `Carrying.settle`."""
