@@ -107,17 +107,22 @@ def test_a_ledger_that_always_says_quiet() -> None:
 
 
 def test_a_ledger_that_starts_everything_again() -> None:
-    starts = with_ledger(start=lambda *_, **__: StartStatus.STARTED)
+    starts = with_ledger(start=lambda _: StartStatus.STARTED, end=lambda _: True)
     names = ("crash-and-retry", "replay")
     told(tried(starts, *names), *names)
     assert tried(starts, "backup").ok  # the answer itself is another worker's
-    forgets = with_ledger(start=lambda *_, **__: StartStatus.STARTED, claim=lambda _: True)
+    forgets = with_ledger(
+        start=lambda _: StartStatus.STARTED,
+        end=lambda _: True,
+        claim=lambda *_, **__: True,
+        renew=lambda *_, **__: True,
+    )
     told(tried(forgets, "backup"), "backup")
     told(tried(starts, "replay-unasked", surfaces=["cron"]), "replay-unasked")
 
 
 def test_a_ledger_that_knows_no_missing_grant() -> None:
-    starts = with_ledger(start=lambda *_, **__: StartStatus.STARTED)
+    starts = with_ledger(start=lambda _: StartStatus.STARTED, end=lambda _: True)
     assert tried(starts, "double-click", "surplus-answer").ok  # what the state alone holds back
 
 
