@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.errors import ConfigurationError, needs_extra
 from toolgate_langchain.policy.sql_parser import UnreadableSqlError, parse_statements
-from toolgate_langchain.policy.sql_words import ARGUMENTS, FUNCTIONS, NODES, TYPES, WRITING_NODES
+from toolgate_langchain.policy.sql_words import (
+    ARGUMENTS,
+    CALLED_BARE,
+    FUNCTIONS,
+    NODES,
+    STATEMENTS,
+    TYPES,
+    WRITING_NODES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -37,7 +45,15 @@ _DIALECTS: Final = {"postgresql": "postgres", "mariadb": "mysql", "mssql": "tsql
 _BACKSLASH_IS_PLAIN: Final = frozenset({"sqlite"})
 """Dialects in which no setting makes a backslash hide the quote behind it."""
 
+_NOTHING_ENDS_A_STATEMENT: Final = frozenset({"tsql", "fabric"})
+"""Dialects in which one statement may follow another without a sign between them."""
+
+_USER_IS_A_NAME: Final = frozenset({"sqlite", "mysql"})
+"""Dialects in which a table may be called `user` and the like, because nothing is called without brackets."""
+
 _COMMENT: Final = re.compile(r"--|/\*|#")
+_QUOTED_CALL: Final = re.compile(r"[\"`\]]\s*\(")
+"""A name in quotes that is called: PostgreSQL's `"Lower"(a)` is not `lower(a)`, and somebody defined it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +78,7 @@ class SqlStatement:
     writes: bool
     """Whether it changes rows."""
     plain: bool
-    """Whether the text that was read has nothing that another reader could take for a comment."""
+    """Whether the text that was read has nothing that another reader could take for a comment or another function."""
 
 
 def check_dialect(name: str) -> str:
@@ -96,21 +112,22 @@ def read_sql(text: str, dialect: str, functions: Collection[str] = ()) -> SqlSta
         MissingExtraError: If sqlglot is not installed.
     """
     with needs_extra("reading SQL", "sql-policy"):
-        from sqlglot import errors
+        import sqlglot  # noqa: F401  # so that a missing one is told apart from what cannot be read
     try:
         _check_size(text, dialect)
         tree = _parsed(text, dialect)
         _check_parts(tree, frozenset(functions))
+        _check_names(tree, dialect)
         written = _written(tree, dialect)
         if _written(_parsed(written, dialect), dialect) != written:
             raise UnreadableSqlError("it reads differently when it is written anew")
         tables = tuple(dict.fromkeys(_tables(tree, frozenset())))
-    except UnreadableSqlError:
+    except (UnreadableSqlError, ConfigurationError):
         raise
-    except (errors.SqlglotError, RecursionError, ValueError, TypeError, AttributeError, KeyError) as error:
+    except Exception as error:  # sqlglot raises whatever it stumbles on, as an IndexError for `var_map(1, 2, 3)`
         raise UnreadableSqlError(f"it cannot be read as {dialect}") from error
     writes = any(type(node).__name__ in WRITING_NODES for node in tree.walk())
-    return SqlStatement(written, tables, writes, plain=not _COMMENT.search(text))
+    return SqlStatement(written, tables, writes, plain=not (_COMMENT.search(text) or _QUOTED_CALL.search(text)))
 
 
 def _check_size(text: str, dialect: str) -> None:
@@ -159,10 +176,28 @@ def _check_parts(tree: exp.Expr, functions: frozenset[str]) -> None:
             raise UnreadableSqlError(f"a {name} says what is not let through: {min(said - ARGUMENTS[name])}")
         if name == "In" and not said & {"expressions", "query"}:
             raise UnreadableSqlError("it looks for a value in nothing, which PostgreSQL reads as a name")
+        if name == "Fetch" and "count" not in said:
+            raise UnreadableSqlError("it fetches and does not say how many rows, as from a cursor")
         if isinstance(node, exp.DataType) and getattr(node.this, "name", "") not in TYPES:
             raise UnreadableSqlError("it has a type that is not let through")
         if isinstance(node, exp.Table) and not all(isinstance(part, exp.Identifier) for part in node.parts):
             raise UnreadableSqlError("it reads from something that is not a table's name")
+
+
+def _check_names(tree: exp.Expr, dialect: str) -> None:
+    """Refuse names that are more than names in this dialect or another."""
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Identifier, exp.Table, exp.Column):
+        name = node.name.lower()
+        if isinstance(node, exp.Identifier):
+            if dialect in _NOTHING_ENDS_A_STATEMENT and not node.args.get("quoted") and name in STATEMENTS:
+                raise UnreadableSqlError(f"{name!r} can be where another statement begins")
+        elif isinstance(node, exp.Column):
+            if node.table and name == "nextval":
+                raise UnreadableSqlError("it takes the next value of a sequence, as Oracle writes it")
+        elif dialect not in _USER_IS_A_NAME and name in CALLED_BARE and not node.this.args.get("quoted"):
+            raise UnreadableSqlError(f"it calls {name!r} as if it were a table")
 
 
 def _check_function(node: exp.Func, functions: frozenset[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ARGUMENTS", "FUNCTIONS", "NODES", "TYPES", "WRITING_NODES"]
+__all__ = ["ARGUMENTS", "CALLED_BARE", "FUNCTIONS", "NODES", "STATEMENTS", "TYPES", "WRITING_NODES"]
 
 NODES: Final = frozenset(
     {
@@ -53,9 +53,10 @@ FUNCTIONS: Final = frozenset(
         *("time_to_str", "ts_or_ds_to_timestamp", "ts_or_ds_to_date", "datetime", "timestamp"),
     }
 )
-"""Functions that compute from their arguments alone, and cannot make a short statement into a long answer.
+"""Functions that compute from their arguments alone.
 
-None reads files or other tables, sleeps, writes, repeats a text, or tells of the server, its users and its settings.
+None reads files or other tables, sleeps, writes, or tells of the server, its users and its settings. None is made to
+repeat a text; what a long answer can be computed from all the same, as `replace` in `replace`, is like any slow query.
 """
 
 TYPES: Final = frozenset(
@@ -66,3 +67,28 @@ TYPES: Final = frozenset(
     }
 )
 """Types of plain values. A cast to PostgreSQL's `regclass` would look a table up."""
+
+STATEMENTS: Final = frozenset(
+    {
+        *("alter", "backup", "begin", "break", "bulk", "checkpoint", "close", "commit", "continue", "create", "dbcc"),
+        *("deallocate", "declare", "delete", "deny", "disable", "drop", "enable", "end", "exec", "execute", "fetch"),
+        *("get", "go", "goto", "grant", "if", "insert", "kill", "merge", "move", "open", "print", "raiserror"),
+        *("readtext", "receive", "reconfigure", "restore", "return", "revert", "revoke", "rollback", "save", "send"),
+        *("set", "shutdown", "throw", "truncate", "update", "updatetext", "use", "waitfor", "while", "writetext"),
+    }
+)
+"""The words that statements of Transact-SQL begin with (its reference, "Statements"), where none ends the one before.
+
+`SELECT 1 DELETE FROM t` is two statements there, and one for a reader that takes `DELETE` for the name of a column.
+"""
+
+CALLED_BARE: Final = frozenset(
+    {
+        *("current_catalog", "current_date", "current_role", "current_schema", "current_time", "current_timestamp"),
+        *("current_user", "localtime", "localtimestamp", "session_user", "system_user", "user"),
+    }
+)
+"""What PostgreSQL and others call as a function without brackets, also where a table stands.
+
+`SELECT u.lo_import FROM user AS u` hands the user's name to a function.
+"""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.approvals.ready_heuristics.base import ArgumentHeuristic
 from toolgate_langchain.catalog.entry import LOCAL
@@ -13,8 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from toolgate_langchain.approvals.heuristics import HeuristicContext
+    from toolgate_langchain.policy.sql import TableName
 
 __all__ = ["ReadOnlySql"]
+
+_NAME: Final = re.compile(r"[\w$# -]+")
+"""What names a table. A dot, a slash, a colon or an at sign can name a file, an address or another server."""
+
+_FILE_READERS: Final = frozenset(
+    {
+        *("csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "orc", "avro", "text", "binaryfile", "delta"),
+        *("gz", "zst", "db", "duckdb", "sqlite", "xlsx", "arrow", "feather", "iceberg", "hudi", "libsvm", "xml"),
+    }
+)
+"""Schemas of Spark (`csv.x`) and ends of file names of DuckDB (`x.csv`) that make a table's name one of a file."""
 
 
 class ReadOnlySql(ArgumentHeuristic):
@@ -24,8 +37,9 @@ class ReadOnlySql(ArgumentHeuristic):
     lock, no variable, no cast that looks something up. The tool runs the model's own text, so anything that a
     database could read differently from sqlglot is left to a person.
 
-    It does not protect from what a view, a rule, or an operator or function that somebody defined in the
-    database under a common name does; from a slow query; or from reading what should not be read, unless tables
+    It does not protect from what a view, a rule, or an operator, a cast or a function that somebody defined in
+    the database under a common name does, nor from one of any name that takes a whole row, which PostgreSQL also
+    calls for `t.name`; from a slow query or a long answer; or from reading what should not be read, unless tables
     are named: without them every table may be read, the database's own too. Names of tables are compared as they
     are written. Give the tool a database user that can only read.
 
@@ -69,4 +83,15 @@ class ReadOnlySql(ArgumentHeuristic):
             return False
         if statement is None or statement.writes or not statement.plain:
             return False
+        if not all(map(_plainly_a_table, statement.tables)):
+            return False
         return self._tables is None or all(str(table) in self._tables for table in statement.tables)
+
+
+def _plainly_a_table(table: TableName) -> bool:
+    """Whether a name can be nothing but one of a table on this server."""
+    parts = [text for text, _ in table.parts]
+    # A fourth part in front is another server, as SQL Server has it.
+    if len(parts) > 3 or not all(map(_NAME.fullmatch, parts)):
+        return False
+    return len(parts) == 1 or _FILE_READERS.isdisjoint((parts[0].lower(), parts[-1].lower()))
