@@ -57,7 +57,8 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.mark.parametrize("path", ["a/b.txt", "a", "./a//b.txt", "in/b.txt", "a/../a/b.txt", "new.txt", "{}/a/b.txt"])
+@pytest.mark.parametrize("path", ["a/b.txt", "a", "./a//b.txt", "in/b.txt", "a/../a/b.txt", "new.txt", "{}/a/b.txt",
+                                  "12:30.log", ".hidden", "a b.txt", "a..b"])  # fmt: skip
 def test_a_path_inside_a_root_is_approved(root: Path, path: str) -> None:
     assert says_yes(PathInside("act", "path", root), path=path.format(root))
     assert says_yes(PathInside("act", "path", root), path=["a", path.format(root)])
@@ -83,6 +84,13 @@ def test_a_path_inside_a_root_is_approved(root: Path, path: str) -> None:
         "{}2/x",
         "{}/../root2/x",
         "a\\..\\..\\x",
+        "a/b.txt.",
+        "a/b.txt ",
+        "a./b.txt",
+        "a /b.txt",
+        "a/.../b.txt",
+        "a/b.txt::$DATA",
+        "a:$INDEX_ALLOCATION/b.txt",
         "x/" * 3_000,
         ["a", ".."],
     ],

@@ -255,6 +255,10 @@ def path_to_key(chance: random.Random) -> str:
             "~/key.txt",
             " private/key.txt",
             "private\\key.txt",
+            "private/key.txt.",
+            "private./key.txt",
+            "private /key.txt",
+            "private/key.txt::$DATA",
         ]
     )
     return lead + name

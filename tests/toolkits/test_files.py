@@ -122,7 +122,8 @@ def test_a_file_is_written_where_its_folder_may_be_used_and_nothing_denies_its_n
     assert (root / "docs/new.txt").read_text() == "new"
     before = sorted(root.parent.rglob("*"))
     for path in ("docs/denied.txt", "pay/new.txt", "private/new.txt", "nothing/new.txt", "docs/out", "docs/deep",
-                 "../new.txt", "docs/up/new.txt"):  # fmt: skip
+                 "../new.txt", "docs/up/new.txt", "docs/DENIED.txt", "docs/denied.txt.", "docs/denied.txt ",
+                 "docs/denied.txt. .", "docs/denied.txt::$DATA", "docs\\new.txt", "docs./new.txt"):  # fmt: skip
         assert files(ANN, "write_file", file_path=path, text="x") == NOT_FOUND
     assert files(BOB, "write_file", file_path="docs/b.txt", text="x") == NOT_FOUND
     assert sorted(root.parent.rglob("*")) == before

@@ -16,7 +16,8 @@ def path_inside(root: Path, written: str) -> Path | None:
     """The object that a path names, if that lies in the root or is the root; else `None`.
 
     Also `None` for what different programs read differently: an empty path, a NUL or another control character, blanks
-    at an end, a leading `~`, a backslash (which parts folders on Windows), or links that lead in a circle.
+    at an end, a leading `~`, a backslash (which parts folders on Windows), a part that ends in a dot or a blank (which
+    Windows leaves out), the name of a stream of NTFS, or links that lead in a circle.
 
     Args:
         root: A folder, resolved (`Path.resolve(strict=True)`).
@@ -24,7 +25,7 @@ def path_inside(root: Path, written: str) -> Path | None:
     """
     if not written or len(written) > MAX_PATH or written.startswith("~") or not written.isprintable():
         return None
-    if "\\" in written or written != written.strip():
+    if "\\" in written or written != written.strip() or not all(map(_one_name, written.split("/"))):
         return None
     try:
         real = Path(os.path.realpath(root / written))
@@ -43,6 +44,11 @@ def relative_name(root: Path, path: Path) -> str:
         path: What `path_inside` gave for it.
     """
     return path.relative_to(root).as_posix()
+
+
+def _one_name(part: str) -> bool:
+    """Whether a part of a path is one name to everybody: `key.txt. ` and `key.txt::$DATA` are `key.txt` to Windows."""
+    return part in ("", ".", "..") or not (part.endswith((".", " ")) or "::" in part or ":$" in part)
 
 
 def _as_listed(root: Path, real: Path) -> Path:

@@ -54,8 +54,8 @@ class FileResources:
     path, so that a person sees it and what is remembered is that object, refuses before anybody is asked, and
     refuses as changed where a link leads elsewhere when the call runs.
 
-    It does not protect from a file that is exchanged between the check and the tool's own opening of it, by
-    somebody else who may write in its folder; from hard links, which are the file; from what a file contains;
+    It does not protect from a file, a folder or a link that is exchanged between the check and the tool's own
+    opening of it, by somebody else who may write there; from hard links, which are the file; from what a file contains;
     or from other tools that reach the same disk.
 
     Args:
