@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.vocabulary import DataClass
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolgate_langchain.catalog.profile import ToolProfile
-    from toolgate_langchain.vocabulary import DataClass
 
 __all__ = [
     "MAX_READ",
@@ -39,7 +41,11 @@ MAX_SCALARS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ResultLabel:
-    """What the result of a tool is: whose words it holds, and how sensitive it is."""
+    """What the result of a tool is: whose words it holds, and how sensitive it is.
+
+    Raises:
+        ConfigurationError: If a field is of another type. The text "false" is not false, and no text is a set.
+    """
 
     trusted: bool = False
     """Nobody but the operator and the person can have written any of it."""
@@ -47,6 +53,16 @@ class ResultLabel:
     """Of a result that is not trusted: the fields that nobody else can have written, as dotted paths."""
     data_class: DataClass | None = None
     """`None` where nobody said, which counts as secret once zones are in use."""
+
+    def __post_init__(self) -> None:
+        # An operator's function makes these, from whatever it looked at: what is no typed yes must not be read as one.
+        if not isinstance(self.trusted, bool):
+            raise ConfigurationError(f"trusted is {self.trusted!r}; it must be True or False")
+        fields: Any = self.trusted_fields
+        if not isinstance(fields, set | frozenset) or not all(isinstance(one, str) for one in fields):
+            raise ConfigurationError(f"trusted_fields is {fields!r}; it must be a set of texts")
+        if self.data_class is not None and not isinstance(self.data_class, DataClass):
+            raise ConfigurationError(f"data_class is {self.data_class!r}; it must be a DataClass or None")
 
 
 UNLABELLED: Final = ResultLabel()
