@@ -39,6 +39,10 @@ MAX_SCALARS: Final = 20_000
 """Values of one structured result that are looked at; what comes behind them vouches for nothing."""
 
 
+_DEEPEST: Final = 200
+"""Objects inside of each other that are told apart; no declared field lies deeper, and what does belongs to none."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResultLabel:
     """What the result of a tool is: whose words it holds, and how sensitive it is.
@@ -136,6 +140,12 @@ def _all_scalars(structure: Any) -> Iterator[Scalar]:
         value, path, record, ancestors = waiting.pop()
         if isinstance(value, Mapping):
             records += 1
+            if len(ancestors) == _DEEPEST:
+                # One path for all that lies deeper: written out, they would be as long as the depth's square.
+                waiting.extend(
+                    (value[key], f"{path}.".rstrip(".") + ".", records, ancestors) for key in reversed(list(value))
+                )
+                continue
             inside = (*ancestors, record)
             for key in reversed(list(value)):
                 # A dot in a key joins nothing: `{"a.b": 1}` is not `{"a": {"b": 1}}`.

@@ -13,12 +13,17 @@ from toolgate_langchain.policy.tokens import address, is_code, number_of, number
 from toolgate_langchain.policy.wording import wording
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from toolgate_langchain.policy.history import Scalar
 
-__all__ = ["can_name", "is_id", "is_value", "mentions", "of_one_kind", "plain_text", "same"]
+__all__ = ["can_name", "is_id", "is_value", "keys_of", "mentions", "of_one_kind", "plain_text", "same"]
 
 _SHORTEST_NAME: Final = 4
 """Characters of a value that can name a record in a text; shorter ones stand in any text."""
+
+_PLACES_BY_HAND: Final = 8
+"""Places at which a value is compared one by one; ordinary texts have fewer in which it is a part of a word."""
 
 _BLANKS: Final = re.compile(" +")
 _PARTED: Final = re.compile(r"[\s.()/-]+")
@@ -41,6 +46,16 @@ def same(one: Any, other: Any) -> bool:
         return numbers[0] == numbers[1]
     known = address(first)
     return known is not None and known == address(second)
+
+
+def keys_of(value: Any) -> Iterator[tuple[str, str]]:
+    """What two values that are `same` have in common, one of these at least: to find one without looking at all."""
+    if value is None or isinstance(value, bool):
+        return
+    plain = plain_text(value)
+    for kind, found in (("text", plain), ("number", number_text(plain)), ("address", address(plain))):
+        if found:
+            yield kind, found
 
 
 def plain_text(value: Any) -> str:
@@ -106,18 +121,26 @@ def mentions(text: str, value: Any) -> bool:
 
 
 def _stands_in(text: str, plain: str) -> bool:
-    """Whether it stands in a text as a whole; without a pattern, because long texts are looked through for many."""
+    """Whether it stands in a text as a whole. The first places are looked at without a pattern, which costs less."""
     place = text.find(plain)
-    while place >= 0:
+    for _ in range(_PLACES_BY_HAND):
+        if place < 0:
+            return False
         end = place + len(plain)
         if not (_in_word(text[place - 1 : place]) or _in_word(text[end : end + 1])):
             return True
         place = text.find(plain, place + 1)
-    return False
+    # `aaa` stands at every letter of `aaaaaa`: a pattern compares only where a word begins.
+    return place >= 0 and _alone(plain).search(text, place) is not None
 
 
 def _in_word(character: str) -> bool:
     return character.isalnum() or character == "_"
+
+
+@lru_cache(maxsize=64)
+def _alone(plain: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(plain)}(?!\w)")
 
 
 @lru_cache(maxsize=512)

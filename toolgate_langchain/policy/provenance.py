@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolgate_langchain.policy.beside import text_beside
 from toolgate_langchain.policy.dates import read_moment
 from toolgate_langchain.policy.history import MAX_READ, History, ReadResult, Scalar, scalars, too_many
-from toolgate_langchain.policy.matching import can_name, is_id, is_value, mentions, of_one_kind, same
+from toolgate_langchain.policy.matching import can_name, is_id, is_value, keys_of, mentions, of_one_kind, same
 from toolgate_langchain.policy.naming import names_day, said_by_person
 from toolgate_langchain.policy.tokens import address
 from toolgate_langchain.policy.wording import wording
@@ -35,6 +35,13 @@ _VALUES: Final = 200
 nothing."""
 
 
+_LOOKS: Final = 300_000
+"""Values and hundreds of characters that are looked at for one call, all its values together: about a second. What
+is left then is vouched for by nobody but the person."""
+
+_TOO_MUCH: Final = "more was read than can be looked at"
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a value comes from, in words, and whether that vouches for it."""
@@ -52,6 +59,12 @@ class Provenance:
 
     def __init__(self, history: History) -> None:
         self._history = history
+        self._looks_left = _LOOKS
+
+    def _may_look(self, texts: Iterable[str] = (), values: int = 0) -> bool:
+        """Whether so much may be looked at; counted as looked at."""
+        self._looks_left -= values + sum(1 + len(text) // 100 for text in texts)
+        return self._looks_left >= 0
 
     def of(self, value: Any, name: str, tool: str) -> Origin:
         """Where one value of an argument comes from.
@@ -75,7 +88,7 @@ class Provenance:
                 continue
             if result.label.trusted and self._in_trusted(result, value, name):
                 return Origin(True, f"the result of {result.tool}, which is trusted")
-        contested = ""
+        contested = "" if self._looks_left >= 0 else _TOO_MUCH
         for result, found in islice(self._in_fields(value, name), _PLACES):
             if numbered and not of_one_kind(name, tool, result.tool):
                 continue
@@ -93,7 +106,9 @@ class Provenance:
         if known is None:
             return ""
         for result in self._history.results:
-            given = (one.value for one in scalars(dict(result.arguments)) if isinstance(one.value, str))
+            given = [one.value for one in scalars(dict(result.arguments)) if isinstance(one.value, str)]
+            if not self._may_look(given):
+                return result.tool  # it may have been any
             if not result.label.trusted and any(address(one) == known for one in given):
                 return result.tool
         return ""
@@ -104,17 +119,20 @@ class Provenance:
             return False
         if not any(names_day(wording(text), moment[0]) for text in self._history.words):
             return False
+        if not self._may_look(values=self._all_texts):
+            return False
         # The trusted parts say the same hours as whoever wrote the others can have read in them.
         return not any(moment[1] in wording(text).times for _, text in self._untrusted_texts)
 
     # --- results ------------------------------------------------------------------------------
 
     def _in_trusted(self, result: ReadResult, value: Any, name: str) -> bool:
-        if _brought_along(result, value, name):
+        held = self._scalars[id(result)]
+        if not self._may_look((result.text,), len(held) + len(result.arguments)) or _brought_along(result, value, name):
             return False
         if result.structure is not None:
-            return any(is_value(one, value, name) for one in scalars(result.structure)) or self._said_in(
-                (one.value for one in scalars(result.structure) if isinstance(one.value, str)), value
+            return any(is_value(one, value, name) for one in held) or self._said_in(
+                (one.value for one in held if isinstance(one.value, str)), value
             )
         lines = [line.strip().removeprefix("- ").strip("'\"") for line in result.text[:MAX_READ].splitlines()]
         whole = [result.text.strip(), *lines, *(line.partition(": ")[2] for line in lines)]
@@ -128,33 +146,58 @@ class Provenance:
         """Whether trusted text holds an address as a whole."""
         return isinstance(value, str) and any(wording(text).names_address(value) for text in texts)
 
-    def _in_fields(self, value: Any, name: str) -> Iterator[tuple[ReadResult, Scalar]]:
-        """The trusted fields of results that are not trusted otherwise, where they hold a value."""
+    @cached_property
+    def _scalars(self) -> dict[int, tuple[Scalar, ...]]:
+        """The values of each structured result; none for the others."""
+        return {
+            id(result): () if result.structure is None else tuple(scalars(result.structure))
+            for result in self._history.results
+        }
+
+    @cached_property
+    def _fields(self) -> dict[tuple[str, str], list[tuple[int, ReadResult, Scalar]]]:
+        """The trusted fields of results that are not trusted otherwise, each with its place, by what finds them."""
+        found: dict[tuple[str, str], list[tuple[int, ReadResult, Scalar]]] = {}
+        place = 0
         for result in self._history.results:
-            if result.label.trusted or not result.label.trusted_fields or result.structure is None:
+            if result.label.trusted or result.structure is None:
                 continue
-            for one in scalars(result.structure):
-                if one.path in result.label.trusted_fields and is_value(one, value, name):
-                    yield result, one
+            for one in self._scalars[id(result)]:
+                if one.path in result.label.trusted_fields:
+                    place += 1
+                    for key in keys_of(one.value):
+                        found.setdefault(key, []).append((place, result, one))
+        return found
+
+    def _in_fields(self, value: Any, name: str) -> Iterator[tuple[ReadResult, Scalar]]:
+        """Those of the fields that hold a value, in their order."""
+        places = {place: (result, one) for key in keys_of(value) for place, result, one in self._fields.get(key, ())}
+        for _, (result, one) in sorted(places.items()):
+            if is_value(one, value, name):
+                yield result, one
 
     def _doubt(self, result: ReadResult, found: Scalar, value: Any, name: str) -> str:
         """Why a trusted field vouches for nothing: something untrusted names it, or what it belongs to."""
+        held = self._scalars[id(result)]
+        if not self._may_look(values=len(held) + len(result.arguments)):
+            return _TOO_MUCH
         if _brought_along(result, value, name):
             return "its own call had brought it along"
-        record = [one for one in scalars(result.structure) if one.record == found.record]
+        record = [one for one in held if one.record == found.record]
         if len(record) > _VALUES:
             return "it belongs to more values than can be looked at"
-        others = {one.value for one in scalars(result.structure) if one.record != found.record}
+        others = {one.value for one in held if one.record != found.record}
         # Two records that are called alike are not told apart by the name.
         if any(one.path != found.path and one.value not in others and self._names_record(one.value) for one in record):
             return ""
-        if self._unread:
-            return "more was read than can be looked at"
+        loose = [one for one in record if one.path not in result.label.trusted_fields and can_name(one.value)]
+        telling = [one.value for one in loose if one.value not in others]
+        # All texts are looked through for it, and for each of those.
+        if self._unread or not self._may_look(values=self._all_texts * (2 + len(telling))):
+            return _TOO_MUCH
         for source, text in self._untrusted_texts:
             if mentions(text, value):
                 return f"{source} names it too"
-        loose = [one for one in record if one.path not in result.label.trusted_fields and can_name(one.value)]
-        telling = [one.value for one in loose if one.value not in others]
         for source, text in self._texts_beside(found, value):
             for sibling in telling:
                 if mentions(text, sibling):
@@ -184,6 +227,11 @@ class Provenance:
         return tuple(texts)
 
     @cached_property
+    def _all_texts(self) -> int:
+        """How much it is to look through all texts that are not trusted once."""
+        return sum(1 + len(text) // 100 for _, text in self._untrusted_texts)
+
+    @cached_property
     def _beside(self) -> dict[int, str]:
         """What the texts of results say that are looked at by their structure, besides it."""
         return {
@@ -202,13 +250,16 @@ class Provenance:
                 yield _named(result), result.text
                 continue
             yield _named(result), self._beside[id(result)]
-            own = {one.record for one in scalars(result.structure) if one.path == found.path and same(one.value, value)}
-            for one in scalars(result.structure):
+            held = self._scalars[id(result)]
+            own = {one.record for one in held if one.path == found.path and same(one.value, value)}
+            for one in held:
                 inside = one.record in own or any(around in own for around in one.ancestors)
                 if isinstance(one.value, str) and one.path not in result.label.trusted_fields and not inside:
                     yield _named(result), one.value
 
     def _untrusted_source(self, value: Any) -> str:
+        if not self._may_look(values=self._all_texts):
+            return f"what nobody knows: {_TOO_MUCH}"
         for source, text in self._untrusted_texts:
             if mentions(text, value):
                 return source
