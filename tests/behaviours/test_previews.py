@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import math
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,6 +18,7 @@ from toolgate_langchain import ApprovalRequest, Surface, Tier, ToolGate, ToolPro
 from toolgate_langchain.approvals.preview import PREVIEW_SECONDS, SavedPreview, changed_since, take_preview
 from toolgate_langchain.approvals.shown import MAX_SHOWN
 from toolgate_langchain.approvals.steps import arun_steps, run_steps
+from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.testing import all_hosts
 from toolgate_langchain.testing.hosts import Host, Setup
 from toolgate_langchain.ui.render import write_request
@@ -213,6 +215,26 @@ class TestFaults:
 
     def test_one_may_take_ten_seconds(self) -> None:
         assert ToolGate().judge.preview_seconds == PREVIEW_SECONDS == 10
+
+    @pytest.mark.parametrize("driven", ["sync", "async"])
+    def test_the_gate_says_how_long_one_may_take(self, ran: Recorder, driven: str) -> None:
+        forever = threading.Event()
+
+        def waits(_: Mapping[str, Any]) -> str:
+            forever.wait()
+            return "late"
+
+        gate, tools = ToolGate(preview_seconds=0.02), [ran.tool("purge", profile(waits))]
+        talk = chat([deletes()], tools, gate=gate, asynchronous=driven == "async")
+        talk.say()
+        forever.set()
+        assert "it took longer than 0.02 seconds" in talk.request.description()
+
+    @pytest.mark.parametrize("seconds", [0, -1, math.nan, math.inf, 3_601, True, "10", None])
+    def test_how_long_one_may_take_is_a_number_of_seconds_up_to_an_hour(self, seconds: Any) -> None:
+        with pytest.raises(ConfigurationError, match="preview_seconds is"):
+            ToolGate(preview_seconds=seconds)
+        assert ToolGate(preview_seconds=3_600).judge.preview_seconds == 3_600
 
     def test_it_gets_a_copy_of_the_arguments(self, ran: Recorder, asynchronous: bool) -> None:
         def changes(arguments: Any) -> str:

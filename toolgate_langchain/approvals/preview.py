@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -20,16 +21,33 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 
 from toolgate_langchain.approvals.shown import MAX_SHOWN, show_text
 from toolgate_langchain.canonical import copy_plain, digest
+from toolgate_langchain.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from toolgate_langchain.approvals.steps import Steps
 
-__all__ = ["PREVIEW_SECONDS", "SavedPreview", "changed_since", "take_preview"]
+__all__ = ["PREVIEW_SECONDS", "SavedPreview", "changed_since", "check_preview_seconds", "take_preview"]
 
 PREVIEW_SECONDS: Final = 10.0
-"""How long a preview may take. Somebody waits for the question meanwhile, and for the call afterwards."""
+"""How long a preview may take, unless the gate says otherwise. Somebody waits for the question meanwhile, and for the
+call afterwards."""
+
+_LONGEST: Final = 3_600.0
+"""Seconds that can be given to one: an hour, after which nobody waits for a question any more."""
+
+
+def check_preview_seconds(seconds: float) -> float:
+    """How long previews of a gate may take.
+
+    Raises:
+        ConfigurationError: If it is no number above 0, or more than an hour.
+    """
+    known = isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds)
+    if not known or not 0 < seconds <= _LONGEST:
+        raise ConfigurationError(f"preview_seconds is {seconds!r}; it must be above 0 and at most {_LONGEST:,.0f}")
+    return float(seconds)
 
 
 @checked_dataclass(frozen=True, slots=True)

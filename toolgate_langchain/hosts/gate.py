@@ -14,6 +14,7 @@ from toolgate_langchain.approvals.judge import (
     TurnJudge,
 )
 from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
+from toolgate_langchain.approvals.preview import PREVIEW_SECONDS, check_preview_seconds
 from toolgate_langchain.approvals.recording.recorder import Recorder
 from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.catalog.catalog import ToolCatalog
@@ -98,6 +99,7 @@ class ToolGate(Remembered):
         record_results: Whether the record keeps what tools gave, and not only its digest and size.
         request_expiry: For how long a request can be answered, from when it is first shown; `None` for as long as it
             waits. Afterwards it is denied as expired, and the run goes on when it is resumed. Needs `"strict"` answers.
+        preview_seconds: How long a tool's preview may take, each time it is taken; one that takes longer has failed.
         clock: The time, with a time zone.
         new_id: Gives random ids.
 
@@ -124,6 +126,7 @@ class ToolGate(Remembered):
         record: RecordLevel = "decisions",
         record_results: bool = False,
         request_expiry: timedelta | None = None,
+        preview_seconds: float = PREVIEW_SECONDS,
         clock: Callable[[], datetime] | None = None,
         new_id: Callable[[], str] | None = None,
     ) -> None:
@@ -156,6 +159,7 @@ class ToolGate(Remembered):
             describe=describe,
             approvers=approvers,
         )
+        self.judge.preview_seconds = check_preview_seconds(preview_seconds)
         check_record(record, record_results)
         self.judge.recorder = Recorder(self.ledger, self.rulebook, record, content=record_results)
 
