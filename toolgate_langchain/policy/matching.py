@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolgate_langchain.policy.dates import read_moment
 from toolgate_langchain.policy.history import MAX_READ
 from toolgate_langchain.policy.naming import ID_WORDS, names_day, parts_of, stems_of
-from toolgate_langchain.policy.tokens import address, is_code, number_of, number_text, web_schemes
+from toolgate_langchain.policy.tokens import address, is_code, number_of, number_text, readings, web_schemes
 from toolgate_langchain.policy.wording import wording
 
 if TYPE_CHECKING:
@@ -68,11 +68,17 @@ def plain_text(value: Any) -> str:
 def is_value(one: Scalar, value: Any, name: str) -> bool:
     """Whether a value of a result is the one of an argument; a number only where both are called alike.
 
-    The id 5 of a record is not the amount of 5.00.
+    The id 5 of a record is not the amount of 5.00, and a text `1.500` is nothing but that text.
     """
     if not same(one.value, value) or _by_other_schemes(one.value, value):
         return False
+    if plain_text(one.value) != plain_text(value) and any(_unclear(given) for given in (one.value, value)):
+        return False
     return number_text(plain_text(value)) is None or bool(stems_of(one.path) & stems_of(name))
+
+
+def _unclear(value: Any) -> bool:
+    return isinstance(value, str) and len(readings(value)) > 1
 
 
 def _by_other_schemes(one: Any, other: Any) -> bool:
@@ -108,8 +114,8 @@ def mentions(text: str, value: Any) -> bool:
     plain = " ".join(plain_text(value).split())
     if not plain:
         return False
-    if (number := number_text(plain)) is not None:
-        return number in wording(text).numbers
+    if numbers := readings(plain) if isinstance(value, str) else frozenset(filter(None, (number_text(plain),))):
+        return not numbers.isdisjoint(wording(text).numbers | wording(text).unclear)
     if (known := address(plain)) is not None and known in wording(text).addresses:
         return True
     if (moment := read_moment(plain)) is not None:

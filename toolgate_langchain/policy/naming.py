@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.policy.dates import Day, read_moment
-from toolgate_langchain.policy.tokens import address, number_of, number_text
+from toolgate_langchain.policy.tokens import address, number_of, readings
 from toolgate_langchain.policy.wording import Wording, wording
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def _names(said: Wording, value: Any, name: str) -> bool:
         return True
     if address(text) is not None:
         return said.names_address(text)
-    number = number_text(text)
-    return number is not None and _names_number(said, number, parts, is_id=True)
+    read = readings(text)
+    return len(read) == 1 and _names_number(said, *read, parts, is_id=True)
 
 
 def _names_number(said: Wording, number: str, parts: frozenset[str], *, is_id: bool) -> bool:

@@ -15,9 +15,18 @@ from typing import TYPE_CHECKING, Any, Final
 from toolgate_langchain.policy.beside import text_beside
 from toolgate_langchain.policy.dates import read_moment
 from toolgate_langchain.policy.history import MAX_READ, History, ReadResult, Scalar, scalars, too_many
-from toolgate_langchain.policy.matching import can_name, is_id, is_value, keys_of, mentions, of_one_kind, same
+from toolgate_langchain.policy.matching import (
+    can_name,
+    is_id,
+    is_value,
+    keys_of,
+    mentions,
+    of_one_kind,
+    plain_text,
+    same,
+)
 from toolgate_langchain.policy.naming import names_day, said_by_person
-from toolgate_langchain.policy.tokens import address
+from toolgate_langchain.policy.tokens import address, number_text
 from toolgate_langchain.policy.wording import wording
 
 if TYPE_CHECKING:
@@ -289,6 +298,9 @@ def _brought_along(result: ReadResult, value: Any, name: str) -> bool:
         return True
     texts = [one for one in said if isinstance(one, str)]
     if any(same(one, value) for one in said) or said_by_person(value, name, texts):
+        return True
+    number = number_text(plain_text(value))
+    if number is not None and any(number in wording(text).unclear for text in texts):
         return True
     # By whatever scheme: what speaks against a value is read generously.
     known = address(value) if isinstance(value, str) else None

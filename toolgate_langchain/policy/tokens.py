@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NEXT_SENTENCE", "address", "addresses", "bare", "is_code", "number_of", "number_text", "web_schemes"]
+__all__ = [
+    "NEXT_SENTENCE",
+    "address",
+    "addresses",
+    "bare",
+    "is_code",
+    "number_of",
+    "number_text",
+    "readings",
+    "web_schemes",
+]
 
 _AROUND: Final = "\"'\u201c\u201d\u2018\u2019`()[]{}<>,;:!?*#|\u2026"
 """What stands around a word and does not belong to it. A dot only behind it."""
@@ -40,6 +50,10 @@ _SMALL: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _LONGEST_WORD: Final = 2_000
 _LONGEST_NUMBER: Final = 40
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,2}(?:,[0-9]{3})+|[1-9][0-9]*)(?:\.[0-9]+)?")
+_TWO_READINGS: Final = re.compile(r"-?[1-9][0-9]{0,2}[.,][0-9]{3}")
+"""`1.500` and `1,500` are one and a half to some and fifteen hundred to others."""
+_COMMA_PARTS_THOUSANDS: Final = ("$", "£", "¥")
+"""Signs of currencies whose countries part thousands by a comma; a dot some of them have for the same (`$1.500`)."""
 _WORD: Final = re.compile(r"[^\s,;|<>\"\u201c\u201d`()\[\]{}]+")
 _NO_PART: Final = re.compile(r"[^\w./\\?#@%&+~-]+")
 """What no address without a scheme has in it, so that one may begin behind it."""
@@ -58,6 +72,16 @@ def number_text(text: str) -> str | None:
     """One text for one number, `10` for `$10.00`; `None` where it is none, as `007` and `1,5`."""
     found = _NUMBER.fullmatch(text.strip().lstrip("$€£¥")) if len(text) <= _LONGEST_NUMBER else None
     return None if found is None else format(Decimal(found.group().replace(",", "")).normalize(), "f")
+
+
+def readings(text: str) -> frozenset[str]:
+    """Every number that people read in a text which is one: two for `1.500` and `1,500`, none where it is none."""
+    plain = text.strip().lstrip("$€£¥")
+    alike = text.strip().startswith(_COMMA_PARTS_THOUSANDS) and "," in plain
+    if alike or not _TWO_READINGS.fullmatch(plain):
+        return frozenset(filter(None, (number_text(text),)))
+    whole, part = plain.replace(",", "."), plain.replace(",", "").replace(".", "")
+    return frozenset(filter(None, (number_text(whole), number_text(part))))
 
 
 def number_of(value: float) -> str | None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from toolgate_langchain.policy.dates import Day, Moment, days_and_times
 from toolgate_langchain.policy.history import MAX_READ
-from toolgate_langchain.policy.tokens import NEXT_SENTENCE, address, addresses, bare, is_code, number_text, web_schemes
+from toolgate_langchain.policy.tokens import NEXT_SENTENCE, address, addresses, bare, is_code, readings, web_schemes
 
 __all__ = ["Wording", "wording"]
 
@@ -42,7 +42,9 @@ class Wording:
     names: frozenset[str] = frozenset()
     """Quoted parts, runs of words with capital letters, codes and paths, letter by letter."""
     numbers: frozenset[str] = frozenset()
-    """Numbers that are not a part of a day, a time or a longer word."""
+    """Numbers that are not a part of a day, a time or a longer word, and that everybody reads alike."""
+    unclear: frozenset[str] = frozenset()
+    """Both readings of numbers such as `1.500`: they name nothing, and count where they speak against a value."""
     numbered: frozenset[tuple[str, str]] = frozenset()
     """Numbers with the word in front of them, as in `file 13`."""
     days: frozenset[Day] = frozenset()
@@ -76,7 +78,10 @@ def wording(text: str) -> Wording:
     text = text[:MAX_READ]
     days, times, rest = days_and_times(text)
     names = {" ".join(part.split()) for found in _QUOTED.finditer(text) for part in found.groups() if part}
-    numbers: set[str] = {number for name in names if (number := number_text(name)) is not None}
+    numbers: set[str] = set()
+    unclear: set[str] = set()
+    for name in names:
+        _sort(readings(name), numbers, unclear)
     numbered: set[tuple[str, str]] = set()
     run: list[str] = []
     starts, before = True, ""
@@ -84,10 +89,11 @@ def wording(text: str) -> Wording:
     for found in _TOKEN.finditer(rest):
         token = found.group()
         word = bare(token)
-        number = number_text(word) if _NUMBER.fullmatch(word) else None
-        if number is not None and not token.endswith("%"):
-            numbers.add(number)
-            numbered.add(("#" if token.lstrip("('\"").startswith("#") else before, number))
+        read = readings(word) if _NUMBER.fullmatch(word) else frozenset[str]()
+        if read and not token.endswith("%"):
+            _sort(read, numbers, unclear)
+            if len(read) == 1:
+                numbered.add(("#" if token.lstrip("('\"").startswith("#") else before, *read))
         elif is_code(word):
             names.update(_codes(word))
         if token.startswith(("#", "@")) and word:
@@ -114,10 +120,16 @@ def wording(text: str) -> Wording:
         frozenset(web_schemes(text)),
         frozenset(names),
         frozenset(numbers),
+        frozenset(unclear),
         frozenset(numbered),
         frozenset(days),
         frozenset(times),
     )
+
+
+def _sort(read: frozenset[str], numbers: set[str], unclear: set[str]) -> None:
+    """Put the readings of a number where they belong."""
+    (numbers if len(read) == 1 else unclear).update(read)
 
 
 def _names(run: list[str], *, at_start: bool) -> set[str]:
