@@ -209,8 +209,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         value = getattr(import_module(f"{__name__}.{where}"), name)
-    except ModuleNotFoundError as error:
-        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+    except ImportError as error:
+        extra = getattr(error, "extra", None) or _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
         from toolgate_langchain.errors import MissingExtraError

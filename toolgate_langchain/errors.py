@@ -28,10 +28,13 @@ Models built with pydantic (`ToolProfile`, `Surface`, `RunConfiguration`, …) r
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from importlib.util import find_spec
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "AlreadyAnsweredError",
@@ -54,7 +57,12 @@ __all__ = [
     "ToolGateWarning",
     "TurnLimitReached",
     "needs_extra",
+    "needs_installed",
+    "says_what_it_takes",
 ]
+
+
+_P = ParamSpec("_P")
 
 
 class ToolGateError(Exception):
@@ -104,10 +112,56 @@ def needs_extra(feature: str, extra: str) -> Iterator[None]:
     """
     try:
         yield
+    except MissingExtraError as error:
+        # What was wanted says more than the part of the package that could not be loaded for it.
+        raise MissingExtraError(feature, error.extra) from error
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("toolgate_langchain"):
             raise
         raise MissingExtraError(feature, extra) from error
+
+
+def needs_installed(feature: str, extra: str, *libraries: str) -> None:
+    """Refuse to go on without libraries, which are looked for and not loaded.
+
+    Args:
+        feature: What needs them, as the start of a sentence.
+        extra: The name of the extra of this distribution that brings them.
+        libraries: The top-level names of their packages.
+
+    Raises:
+        MissingExtraError: If one is not installed.
+    """
+    for library in libraries:
+        try:
+            found = find_spec(library)
+        except ImportError as error:
+            raise MissingExtraError(feature, extra) from error
+        if found is None:
+            raise MissingExtraError(feature, extra)
+
+
+def says_what_it_takes(init: Callable[_P, None]) -> Callable[_P, None]:
+    """Let a constructor that is given other arguments than it has say which ones it has.
+
+    Args:
+        init: An `__init__`.
+
+    Returns:
+        The same one, which raises a `ConfigurationError` where Python alone raises a `TypeError`.
+    """
+    takes = signature(init)
+
+    @wraps(init)
+    def checked(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        try:
+            takes.bind(*args, **kwargs)
+        except TypeError as error:
+            of, names = type(args[0]).__name__, [*takes.parameters][1:]
+            raise ConfigurationError(f"{of}(...): {error}; it takes {', '.join(names) or 'nothing'}") from error
+        init(*args, **kwargs)
+
+    return checked
 
 
 class InvalidArgumentsError(ToolGateError, ValueError):

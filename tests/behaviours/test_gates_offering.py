@@ -183,9 +183,10 @@ def test_the_first_gate_that_says_no_is_reported_cheapest_and_least_revealing_fi
     profile = ToolProfile(groups=frozenset({"code"}), admin_only=True, data_class=DataClass.SECRET)
     tool = Recorder().tool("act", profile)
     gate = ToolGate(
-        ToolCatalog.from_tools([tool], disabled_groups=["content"], enabled=[]),
+        ToolCatalog.from_tools([tool], enabled=[]),
         [Surface("none", unclassified=Verdict.DENY), Surface("some")],
     )
+    gate.catalog.switch_group("content", on=False)
     where: dict[str, Any] = {
         "surface": "none",
         "configuration": RunConfiguration(groups=frozenset({"content"})),

@@ -55,7 +55,7 @@ def test_a_switch_for_a_tool_that_does_not_exist_is_an_error_and_one_string_is_n
     with pytest.raises(CatalogError, match="a switch names 'b', but there is no such tool; registered: 'a'"):
         catalog.switch_tool("b", on=True)
     for given in ({"enabled": "a"}, {"disabled_groups": "mail"}):
-        with pytest.raises(CatalogError, match="not one string"):
+        with pytest.raises(CatalogError, match="a list of names, not one text"):
             ToolCatalog(**given)  # type: ignore[arg-type]
 
 

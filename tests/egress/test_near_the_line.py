@@ -82,5 +82,5 @@ class TestCalls:
 
     @pytest.mark.parametrize("declared", [{"sites": SITE}, {"endpoints": SITE}])
     def test_one_text_is_no_list_of_them(self, declared: Any) -> None:
-        with pytest.raises(ConfigurationError, match="lists of texts"):
+        with pytest.raises(ConfigurationError, match="list of texts"):
             EgressPolicy(**declared)

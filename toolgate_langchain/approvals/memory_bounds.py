@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus
+from toolgate_langchain.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import threading
@@ -41,8 +42,8 @@ class BoundedMemory:
     _taken_in: set[str]
 
     def __init__(self, *, keep: int = KEEP) -> None:
-        if keep < 0:
-            raise ValueError(f"keep must not be negative, not {keep}")
+        if type(keep) is not int or keep < 0:
+            raise ConfigurationError(f"keep must not be negative, not {keep!r}; it is a whole number")
         self._keep = keep
         self._over: dict[str, None] = {}
         """What may be over, in the order in which it came to be."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.memory_claims import ClaimsInMemory
 from toolgate_langchain.approvals.memory_grants import Grant
+from toolgate_langchain.approvals.settings import check_lease
 
 if TYPE_CHECKING:
     import threading
@@ -56,8 +57,7 @@ class MemoryOutcomes(ClaimsInMemory):
     _asked: dict[str, PendingRequest]
 
     def __init__(self, *, lease: timedelta = LEASE, clock: Callable[[], datetime] = _now) -> None:
-        if lease <= timedelta(0):
-            raise ValueError(f"lease must be longer than nothing, not {lease}")
+        check_lease(lease, clock)
         self._lease, self._clock = lease, clock
         self._claims = {}
         self._tries: dict[str, _Tries] = {}

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
 
-from toolgate_langchain.catalog.checks import check_profile, check_switch, no_such_tool
+from toolgate_langchain.catalog.checks import (
+    check_name,
+    check_profile,
+    check_switch,
+    check_tool,
+    listed,
+    no_such_group,
+    no_such_tool,
+)
 from toolgate_langchain.catalog.entry import CatalogEntry
+from toolgate_langchain.catalog.fitting import misnamed_argument
+from toolgate_langchain.catalog.heard_of import HeardOf
 from toolgate_langchain.catalog.intake import CLAIMED, RefusedTool, looks_like, take_in
 from toolgate_langchain.catalog.kept import read_definitions, written_definitions
 from toolgate_langchain.catalog.mcp import DEFAULT_WAIT, Listing, finish, list_servers
 from toolgate_langchain.catalog.meeting import met_entry, own_profile
 from toolgate_langchain.catalog.profile import ToolProfile, claims_profile
-from toolgate_langchain.catalog.switches import Switches
+from toolgate_langchain.catalog.remote import RemoteServer
 from toolgate_langchain.errors import CatalogError, ToolGateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from typing_extensions import Unpack
 
     from toolgate_langchain.catalog.definition import Definition
-    from toolgate_langchain.catalog.remote import RemoteServer
     from toolgate_langchain.catalog.switches import CatalogOptions
 
 __all__ = ["RefusedTool", "ToolCatalog"]
@@ -32,7 +42,7 @@ __all__ = ["RefusedTool", "ToolCatalog"]
 logger = logging.getLogger("toolgate_langchain")
 
 
-class ToolCatalog(Switches):
+class ToolCatalog(HeardOf):
     """The profiles of all tools that an agent can have.
 
     Names are compared byte for byte. The agent's own tools count as registered, unclassified, at
@@ -87,17 +97,23 @@ class ToolCatalog(Switches):
             disabled_groups: Groups switched off.
 
         Raises:
-            CatalogError: For two tools with one name, or a profile for a tool that does not exist.
+            CatalogError: For two tools with one name, or a profile for a tool, a name that is switched on or a
+                group switched off that does not exist.
         """
+        if profiles is not None and not isinstance(profiles, Mapping):
+            raise CatalogError(f"profiles is {profiles!r}; it must be a mapping of profiles by tool name")
         catalog = cls(closed=closed, enabled=enabled, disabled_groups=disabled_groups)
         given = dict(profiles or {})
-        for item in tools:
+        for item in listed("tools", tools, CatalogError):
+            check_tool(item)
             tool = item if isinstance(item, BaseTool) else make_tool(item)
             catalog.register(tool, given.pop(tool.name, None))
         if given:
             raise CatalogError(no_such_tool("a profile is given for", sorted(given), catalog.names()))
         if catalog._enabled is not None and (unknown := sorted(catalog._enabled - set(catalog._entries))):
             raise CatalogError(no_such_tool("`enabled` names", unknown, catalog.names()))
+        if unknown := sorted(catalog._disabled_groups - catalog.groups_of_tools()):
+            raise CatalogError(no_such_group(unknown, sorted(catalog.groups_of_tools())))
         return catalog
 
     @classmethod
@@ -163,6 +179,7 @@ class ToolCatalog(Switches):
         Raises:
             CatalogError: If the name is taken or empty, or the schema cannot be checked.
         """
+        check_tool(tool)
         tool = tool if isinstance(tool, BaseTool) else make_tool(tool)
         self._add(CatalogEntry(tool.name, own_profile(tool, profile), tool=tool))
         self._report_claim(tool)
@@ -197,12 +214,14 @@ class ToolCatalog(Switches):
         Returns:
             What was refused, also kept in `refused`.
         """
+        if not isinstance(server, RemoteServer):
+            raise CatalogError(f"server is {server!r}, which is not a RemoteServer")
         refused: list[RefusedTool] = []
         try:
-            listed = list(tools() if callable(tools) else tools)
+            sent = list(tools() if callable(tools) else tools)
         except Exception as error:
             refused.append(RefusedTool(server.name, "", f"the server's tools could not be listed: {error}"))
-            listed = []
+            sent = []
         with self._lock:
             origin = f"server:{server.name}"
             problem = self._server_problem(server)
@@ -213,11 +232,11 @@ class ToolCatalog(Switches):
                 self._not_taken = {name: one for name, one in self._not_taken.items() if one.server != server.name}
             else:
                 refused.append(RefusedTool(server.name, "", problem))
-                listed = []
+                sent = []
             # What another server listed before stays its own: agents may still have that tool, and a server that
             # fails for a moment must not lose its names, with all that was said of them, to another.
             before = {name: entry for name, entry in self._withdrawn.items() if entry.origin != origin}
-            intake = take_in(server, listed, {**before, **self._entries}, self._pinned)
+            intake = take_in(server, sent, {**before, **self._entries}, self._pinned)
             for entry in intake.entries:
                 self._entries[entry.name] = entry
                 self._withdrawn.pop(entry.name, None)
@@ -282,8 +301,9 @@ class ToolCatalog(Switches):
             self._refused.append(claim)
 
     def _add(self, entry: CatalogEntry) -> None:
-        if not entry.name:
+        if entry.name == "":
             raise CatalogError("a tool has an empty name")
+        check_name("a tool's name", entry.name)
         with self._lock:
             taken = self._entries.get(entry.name) or self._withdrawn.get(entry.name)
             if taken is not None and taken.server is not None:
@@ -299,6 +319,8 @@ class ToolCatalog(Switches):
                 _ = entry.arguments
             except ToolGateError as error:
                 raise CatalogError(f"the arguments of {entry.name!r} cannot be checked: {error}") from error
+            if (misnamed := misnamed_argument(entry)) is not None:
+                raise CatalogError(misnamed)
             self._entries[entry.name] = entry
             self._met.pop(entry.name, None)
             self._withdrawn.pop(entry.name, None)
@@ -337,8 +359,7 @@ class ToolCatalog(Switches):
 
     def groups(self) -> frozenset[str]:
         """The names of all groups that a registered tool is in or that were switched."""
-        named = {group for entry in self._entries.values() for group in entry.profile.groups}
-        return frozenset(named | self._disabled_groups)
+        return self.groups_of_tools() | self._disabled_groups
 
     @property
     def refused(self) -> tuple[RefusedTool, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain_core.tools import BaseTool
 
 from toolgate_langchain.catalog.entry import CatalogEntry
+from toolgate_langchain.catalog.fitting import misnamed_argument
 from toolgate_langchain.catalog.hints import claims_nested_profile
 from toolgate_langchain.catalog.profile import claims_profile, profile_of
 
@@ -82,11 +83,13 @@ def take_in(
         if problem is None:
             try:
                 entry = _entry(server, tool, pinned)
+                problem = misnamed_argument(entry)
             except Exception as error:  # a hostile or broken schema; the tool is lost, nothing else
                 problem = f"its definition cannot be read: {error}"
             else:
-                mine[tool.name] = entry
-                if claims_own_profile(tool):
+                if problem is None:
+                    mine[tool.name] = entry
+                if problem is None and claims_own_profile(tool):
                     intake.claims.append(RefusedTool(server.name, tool.name, CLAIMED))
         if problem is not None:
             intake.refused.append(RefusedTool(server.name, str(getattr(tool, "name", "?"))[:128], problem))

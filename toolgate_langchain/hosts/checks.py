@@ -15,6 +15,7 @@ __all__ = [
     "check_callables",
     "check_caps",
     "check_expiry",
+    "check_given",
     "check_kinds",
     "check_lists",
     "check_names",
@@ -66,6 +67,20 @@ def check_names(names: Any) -> None:
     check_lists({"names": names})
     if wrong := [name for name in names if not isinstance(name, str)]:
         raise ConfigurationError(f"names holds {wrong[0]!r}, which is not a tool's name")
+
+
+def check_given(given: Mapping[str, tuple[Any, type]]) -> None:
+    """Refuse what is of another kind, among values that may be left out.
+
+    Args:
+        given: By name, what was given and what it must be.
+
+    Raises:
+        ConfigurationError: Naming the argument.
+    """
+    for name, (value, kind) in given.items():
+        if value is not None and not isinstance(value, kind):
+            raise ConfigurationError(f"{name} is {value!r}, which is not a {kind.__name__}")
 
 
 def check_call(call: Any) -> None:

@@ -24,11 +24,13 @@ from toolgate_langchain.hosts.checks import (
     check_callables,
     check_caps,
     check_expiry,
+    check_given,
     check_kinds,
     check_lists,
     check_names,
     check_record,
 )
+from toolgate_langchain.hosts.engine.named import Named, named_tools
 from toolgate_langchain.hosts.remembered import Remembered
 from toolgate_langchain.policy.approval_rule import ApprovalRule
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
@@ -159,6 +161,7 @@ class ToolGate(Remembered):
             describe=describe,
             approvers=approvers,
         )
+        self.named = Named(self.catalog, named_tools(self.approval_rule, self.judge.heuristics))
         self.judge.preview_seconds = check_preview_seconds(preview_seconds)
         check_record(record, record_results)
         self.judge.recorder = Recorder(self.ledger, self.rulebook, record, content=record_results)
@@ -180,7 +183,7 @@ class ToolGate(Remembered):
             if self.surfaces.get(surface.name) != surface:
                 raise ConfigurationError(f"surface {surface.name!r} is not one of this gate; add it to `surfaces`")
             return surface
-        found = self.surfaces.get(surface)
+        found = self.surfaces.get(surface) if isinstance(surface, str) else None
         if found is None:
             raise ConfigurationError(f"unknown surface {surface!r}; known: {', '.join(map(repr, self.surfaces))}")
         return found
@@ -229,6 +232,7 @@ class ToolGate(Remembered):
             surface: Where the run is driven from.
             **where: `caller`, `configuration`, `zone`, as for `context`.
         """
+        check_names([name])
         return decide_offer(self.catalog.get(name), self.context(surface, **where), self.catalog)
 
     def filter_offerable(self, names: Sequence[str] | None, *, surface: str | Surface, **where: Any) -> list[str]:
@@ -290,8 +294,12 @@ class ToolGate(Remembered):
         **where: Any,
     ) -> tuple[ProposedCall, RunContext, Rulebook, RulesInForce, RunMemory, CallFacts]:
         check_call(call)
+        check_given({"memory": (memory, RunMemory), "facts": (facts, CallFacts), "now": (now, datetime)})
         context = self.context(surface, **where)
         if isinstance(rules, list | tuple):
+            for rule in rules:
+                if not isinstance(rule, StandingRule):
+                    raise ConfigurationError(f"rules holds {rule!r}, which is not a StandingRule")
             index = RuleIndex(rules)
             time = now or self.judge.clock()
             view: RulesInForce = (
@@ -307,6 +315,8 @@ class ToolGate(Remembered):
                 else NO_RULES
             )
         else:
+            if not callable(getattr(rules, "denies", None)) or not callable(getattr(rules, "allows", None)):
+                raise ConfigurationError(f"rules is {rules!r}; it must be a list of StandingRule, or a RulesInForce")
             view = rules  # type: ignore[assignment]  # whatever is no list of rules is a RulesInForce
         entry, resolving = self.catalog.known(call["name"]), self.rulebook.resolving
         proposed = ProposedCall.of(call["name"], call["args"], entry, resolving)

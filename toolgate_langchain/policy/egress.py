@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, get_args
 
+from toolgate_langchain.catalog.checks import listed
 from toolgate_langchain.catalog.egress import EgressScope
-from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.errors import ConfigurationError, says_what_it_takes
 from toolgate_langchain.policy.address import Address, declared_address, read_address
 from toolgate_langchain.policy.arguments import PolicyAnswer
 from toolgate_langchain.vocabulary import Verdict
@@ -56,11 +57,11 @@ class EgressPolicy:
 
     __name__ = "egress"
 
+    @says_what_it_takes
     def __init__(
         self, *, sites: Iterable[str] = (), endpoints: Iterable[str] = (), widest: EgressScope = "open"
     ) -> None:
-        if isinstance(sites, str) or isinstance(endpoints, str):
-            raise ConfigurationError("sites and endpoints are lists of texts, not one text")
+        sites, endpoints = listed("sites", sites), listed("endpoints", endpoints)
         if widest not in _SCOPES:
             raise ConfigurationError(f"widest is {widest!r}; it must be one of {', '.join(map(repr, _SCOPES))}")
         self._sites = tuple(one for text in sites for one in declared_address(text, "sites", with_scheme=True))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.errors import ConfigurationError, says_what_it_takes
 from toolgate_langchain.policy.arguments import PolicyAnswer
 from toolgate_langchain.policy.history import UNLABELLED, History, ResultLabel, scalars, too_many
 from toolgate_langchain.policy.naming import said_by_person
@@ -92,6 +92,7 @@ class FlowPolicy:
     __name__ = "flow"
     needs_history = True
 
+    @says_what_it_takes
     def __init__(self, *, observe: bool = False, label: LabelResult | None = None) -> None:
         if not isinstance(observe, bool):
             raise ConfigurationError(f"observe is {observe!r}; it must be True or False")

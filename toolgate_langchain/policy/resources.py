@@ -6,7 +6,8 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from toolgate_langchain.errors import ConfigurationError
+from toolgate_langchain.catalog.checks import listed_names
+from toolgate_langchain.errors import ConfigurationError, says_what_it_takes
 
 if TYPE_CHECKING:
     from toolgate_langchain.policy.caller import Caller
@@ -60,12 +61,14 @@ class ResourcePolicy:
     Unicode writes a letter make no difference: no file system or database that ignores them opens a way around.
 
     Raises:
-        ConfigurationError: If names are not a list of texts, or one is empty.
+        ConfigurationError: If names are not a list of texts, or one is empty, and for anything else that is not what
+            it should be.
     """
 
     restricted: tuple[str, ...]
     """The names of the denylist and those that are admin-only, as they were given."""
 
+    @says_what_it_takes
     def __init__(
         self,
         *,
@@ -75,13 +78,17 @@ class ResourcePolicy:
         known: Collection[str] | Callable[[str], bool] | None = None,
         separator: str | None = None,
     ) -> None:
+        if rights is not None and not isinstance(rights, Mapping) and not callable(rights):
+            raise ConfigurationError(f"rights is {rights!r}; it must be a function, or names by caller id")
+        if separator is not None and (not isinstance(separator, str) or not separator):
+            raise ConfigurationError(f"separator is {separator!r}; it must be a text that is not empty, or None")
         self._separator = separator
-        never, rarely = _names("denied", denied), _names("admin_only", admin_only)
+        never, rarely = listed_names("denied", denied), listed_names("admin_only", admin_only)
         self.restricted = (*never, *rarely)
         self._denied, self._admin_only = frozenset(map(_folded, never)), frozenset(map(_folded, rarely))
-        self._known = known if known is None or callable(known) else frozenset(_names("known", known))
+        self._known = known if known is None or callable(known) else frozenset(listed_names("known", known))
         self._rights = (
-            {caller: frozenset(_names(f"rights[{caller!r}]", names)) for caller, names in rights.items()}
+            {caller: frozenset(listed_names(f"rights[{caller!r}]", names)) for caller, names in rights.items()}
             if isinstance(rights, Mapping)
             else rights
         )
@@ -159,16 +166,6 @@ def _says_true(function: Callable[..., bool], *given: object) -> bool:
         return function(*given) is True
     except Exception:
         return False
-
-
-def _names(what: str, names: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise ConfigurationError(f"{what} is the text {names!r}; it must be a list of names")
-    listed = tuple(names)
-    for name in listed:
-        if not isinstance(name, str) or not name.strip():
-            raise ConfigurationError(f"{what} has {name!r}, which is not a name")
-    return listed
 
 
 def _folded(name: str) -> str:

@@ -93,6 +93,8 @@ def check_dialect(name: str) -> str:
     """
     with needs_extra("reading SQL", "sql-policy"):
         from sqlglot.dialects.dialect import Dialect
+    if not isinstance(name, str):
+        raise ConfigurationError(f"dialect is {name!r}; it must be a name, as 'postgres' or 'sqlite'")
     known = _DIALECTS.get(name, name)
     if not known or Dialect.get(known) is None:
         raise ConfigurationError(f"there is no SQL dialect {name!r}; use one of sqlglot's, as 'postgres' or 'sqlite'")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.canonical import canonical_json
+from toolgate_langchain.catalog.checks import check_name
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.policy.sensitive import holds_sensitive
 
@@ -48,16 +49,19 @@ class ApprovedBefore:
     def __init__(
         self, tool: str, minutes: float, ledger: Any, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
+        check_name("tool", tool)
+        if not callable(clock):
+            raise ConfigurationError(f"clock is {clock!r}, which cannot be called")
         if not callable(getattr(ledger, "events", None)):
             raise ConfigurationError(f"{type(ledger).__name__} keeps no record; use SqlLedger")
         if type(minutes) not in (int, float) or not 0 < minutes < float("inf"):
             raise ConfigurationError(f"minutes is {minutes!r}; it must be above 0")
         self.__name__ = f"{type(self).__name__}({tool})"
-        self._tool, self._time, self._ledger, self._clock = tool, timedelta(minutes=minutes), ledger, clock
+        self.tool, self._time, self._ledger, self._clock = tool, timedelta(minutes=minutes), ledger, clock
 
     def __call__(self, call: ToolCall, context: HeuristicContext) -> bool | Awaitable[bool]:
         """Whether a person approved the same call in time."""
-        if call["name"] != self._tool or holds_sensitive(call["args"], context.entry.profile.sensitive):
+        if call["name"] != self.tool or holds_sensitive(call["args"], context.entry.profile.sensitive):
             return False
         now = self._clock()
         found = self._ledger.events(since=now - self._time, limit=_EVENTS)

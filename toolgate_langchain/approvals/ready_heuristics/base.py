@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from toolgate_langchain.catalog.checks import listed_names
 from toolgate_langchain.catalog.entry import LOCAL
 from toolgate_langchain.errors import ConfigurationError
 
@@ -14,10 +15,21 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.heuristics import HeuristicContext
 
-__all__ = ["MAX_LISTED", "ArgumentHeuristic"]
+__all__ = ["MAX_LISTED", "ArgumentHeuristic", "checked_origin"]
 
 MAX_LISTED: Final = 100
 """Values in one list that are looked at; a call with more of them is left to a person."""
+
+
+def checked_origin(origin: Any) -> str:
+    """Refuse what cannot be where a tool comes from: the name of a server alone would never be met.
+
+    Raises:
+        ConfigurationError: Saying what was given and what is allowed.
+    """
+    if not isinstance(origin, str) or (origin != LOCAL and (not origin.startswith("server:") or origin == "server:")):
+        raise ConfigurationError(f"origin is {origin!r}; it must be {LOCAL!r} or 'server:NAME'")
+    return origin
 
 
 class ArgumentHeuristic:
@@ -35,17 +47,15 @@ class ArgumentHeuristic:
             server's tool of that name.
 
     Raises:
-        ConfigurationError: If a name is no text or empty, or `others` is one text.
+        ConfigurationError: If a name is no text or empty, `others` is one text, or `origin` is no origin.
     """
 
     def __init__(self, tool: str, argument: str, *, others: Iterable[str] = (), origin: str = LOCAL) -> None:
-        if isinstance(others, str):
-            raise ConfigurationError(f"others is the text {others!r}; it must be a list of names")
-        self.origin = origin
-        self.tool, self.argument, self.others = tool, argument, frozenset(others)
-        for name in (tool, argument, *self.others):
+        self.origin = checked_origin(origin)
+        self.tool, self.argument, self.others = tool, argument, frozenset(listed_names("others", others))
+        for what, name in (("tool", tool), ("argument", argument)):
             if not isinstance(name, str) or not name:
-                raise ConfigurationError(f"{name!r} is not the name of a tool or an argument")
+                raise ConfigurationError(f"{what} is wrong: {name!r} is not the name of a tool or an argument")
         # What decisions and records say; a saved yes counts only while the gate has a heuristic of that name.
         self.__name__ = f"{type(self).__name__}({tool}.{argument})"
 

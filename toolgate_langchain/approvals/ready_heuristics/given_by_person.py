@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from toolgate_langchain.approvals.ready_heuristics.base import checked_origin
+from toolgate_langchain.catalog.checks import check_name, listed_names
 from toolgate_langchain.catalog.entry import LOCAL
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.policy.naming import said_by_person
@@ -43,17 +45,17 @@ class GivenByPerson:
         origin: Where the tool comes from; see `ArgumentHeuristic`.
 
     Raises:
-        ConfigurationError: If no decisive argument is named.
+        ConfigurationError: If no decisive argument is named, or something is no name.
     """
 
     needs_history = True
     """The conversation is labelled for it."""
 
     def __init__(self, tool: str, arguments: Iterable[str], *, others: Iterable[str] = (), origin: str = LOCAL) -> None:
-        if isinstance(arguments, str) or isinstance(others, str):
-            raise ConfigurationError("arguments and others are lists of names, not one text")
-        self._origin = origin
-        self._tool, self._arguments, self._others = tool, frozenset(arguments), frozenset(others)
+        check_name("tool", tool)
+        self._origin, self.tool = checked_origin(origin), tool
+        self._arguments = frozenset(listed_names("arguments", arguments))
+        self._others = frozenset(listed_names("others", others))
         if not self._arguments:
             raise ConfigurationError("name the decisive arguments; a call without any was given by nobody")
         self.__name__ = f"{type(self).__name__}({tool})"
@@ -63,7 +65,7 @@ class GivenByPerson:
         given = {name: value for name, value in call["args"].items() if value is not None}
         decisive = {name: value for name, value in given.items() if name in self._arguments}
         if (
-            call["name"] != self._tool
+            call["name"] != self.tool
             or context.entry.origin != self._origin
             or not decisive
             or not given.keys() <= self._arguments | self._others

@@ -41,6 +41,8 @@ class PathInside(ArgumentHeuristic):
         self, tool: str, argument: str, root: str | Path, *, others: Iterable[str] = (), origin: str = LOCAL
     ) -> None:
         super().__init__(tool, argument, others=others, origin=origin)
+        if not isinstance(root, str | Path):
+            raise ConfigurationError(f"root is {root!r}; it must be a path")
         self._root = Path(root).resolve()
         if not self._root.is_dir():
             raise ConfigurationError(f"the root {str(root)!r} is not an existing folder")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.approvals.ready_heuristics.base import ArgumentHeuristic
+from toolgate_langchain.catalog.checks import listed
 from toolgate_langchain.catalog.entry import LOCAL
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.policy.shell import UnreadableCommandError, parse_command, plain_commands
@@ -42,6 +43,8 @@ class AllowedCommand:
     """Whether further words are allowed: any that neither begins with `-` or `+` nor has a `=` in it."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.words, str):
+            raise ConfigurationError(f"words is {self.words!r}; it must be a text, as 'git log'")
         name, *_ = words = self.words.split(" ")
         if not _NAME.fullmatch(name) or not all(words):
             raise ConfigurationError(f"{self.words!r} does not begin with the plain name of a command")
@@ -49,6 +52,10 @@ class AllowedCommand:
             raise ConfigurationError(f"{name!r} runs other commands; to allow it is to allow all of them")
         if isinstance(self.options, str):
             raise ConfigurationError(f"options is the text {self.options!r}; it must be a set of words")
+        if not isinstance(self.options, frozenset | set) or not all(isinstance(one, str) for one in self.options):
+            raise ConfigurationError(f"options is {self.options!r}; it must be a set of words")
+        if not isinstance(self.operands, bool):
+            raise ConfigurationError(f"operands is {self.operands!r}; it must be True or False")
 
     def allows(self, command: tuple[str, ...]) -> bool:
         """Whether it allows a command with these words."""
@@ -99,9 +106,13 @@ class ShellCommands(ArgumentHeuristic):
         origin: str = LOCAL,
     ) -> None:
         super().__init__(tool, argument, others=others, origin=origin)
-        if isinstance(allowed, str):
-            raise ConfigurationError(f"allowed is the text {allowed!r}; it must be a list of commands")
-        self._allowed = tuple(AllowedCommand(one) if isinstance(one, str) else one for one in allowed)
+        commands = [
+            AllowedCommand(one) if isinstance(one, str) else one for one in listed("allowed", allowed, of="commands")
+        ]
+        for one in commands:
+            if not isinstance(one, AllowedCommand):
+                raise ConfigurationError(f"allowed has {one!r}, which is neither a text nor an AllowedCommand")
+        self._allowed = tuple(commands)
         parse_command("true")  # a missing library is told here, and not with the first call
 
     def approves(self, value: Any, context: HeuristicContext) -> bool:

@@ -10,6 +10,7 @@ elsewhere can tell the same record from any other.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -18,7 +19,7 @@ from toolgate_langchain.canonical import canonical_json
 from toolgate_langchain.errors import ConfigurationError, NotPlainJsonError, RecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from toolgate_langchain.approvals.ledger import Maybe
@@ -122,6 +123,8 @@ def read_record(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
         RecordError: While it is read: at a line that cannot be read, is of a newer version, was changed, moved or
             taken out, or where the end is missing. It names the line.
     """
+    if isinstance(lines, str) or not isinstance(lines, Iterable):
+        raise ConfigurationError(f"lines is {lines!r:.80}; it must be lines, as an open file gives them")
     chain, count, place, ended = "", 0, 0, False
     for place, text in enumerate(lines, start=1):
         if ended:

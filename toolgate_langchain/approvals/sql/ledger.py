@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 from uuid import uuid4
 
+from toolgate_langchain.approvals.settings import check_lease
 from toolgate_langchain.approvals.sql import answers, grants, record, runs
 from toolgate_langchain.approvals.sql.calling import Caller
 from toolgate_langchain.approvals.sql.claims import SqlClaims
@@ -80,8 +81,7 @@ class SqlLedger(SqlOutcomes, SqlClaims, RulesInSql, SqlInbox, RecordInSql, ReadN
         sleep: Callable[[float], None] = time.sleep,
         create: bool = True,
     ) -> None:
-        if lease <= timedelta(0):
-            raise ValueError(f"lease must be longer than nothing, not {lease}")
+        check_lease(lease, clock)
         super().__init__()
         self._database, self._caller = Database(url, sleep, create=create), Caller()
         self._lease, self._clock = lease, clock

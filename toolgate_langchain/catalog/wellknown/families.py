@@ -43,7 +43,7 @@ def well_known_profiles(package: str) -> dict[str, ToolProfile]:
     Raises:
         CatalogError: If nothing was written down for a package of that name.
     """
-    tools = WELL_KNOWN_TOOLS.get(package)
+    tools = WELL_KNOWN_TOOLS.get(package) if isinstance(package, str) else None
     if tools is None:
         known = ", ".join(repr(name) for name in WELL_KNOWN_TOOLS)
         raise CatalogError(f"no well-known tools are written down for {package!r}; there are some for {known}")

@@ -84,6 +84,7 @@ class Runs:
             next(iter(gate.surfaces)) if callable(surface) else surface,
             **{name: value for name, value in checked.items() if not callable(value)},
         )
+        gate.named.expect(self)
         self.foregone, self.flow = Foregone(gate.rulebook), Flow(gate)
         self.kept: set[str] = set()
         """Scopes of runs of which the ledger keeps results."""
@@ -285,6 +286,7 @@ class Runs:
         """Make the agent's tools known, as before a run is resumed in a new process."""
         for tool in tools:
             self.meet(tool)
+        self.gate.named.meet(self, (tool.name for tool in tools))
 
     def find(self, name: str) -> CatalogEntry | None:
         """The agent's tool of a name, as far as this process has met it."""

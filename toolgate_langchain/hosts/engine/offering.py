@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.catalog.entry import CatalogEntry
+from toolgate_langchain.catalog.fitting import misnamed_argument
 from toolgate_langchain.catalog.profile import ToolProfile
 from toolgate_langchain.errors import ConfigurationError, ToolGateWarning
 from toolgate_langchain.hosts.engine.running_here import would_wait
@@ -99,8 +100,12 @@ class Offering:
                 continue
             if self._look is not None:
                 self._look(tool)
-            if self._tool_offered(self._runs.meet(tool), context) and self._never_waits(tool, context):
+            entry = self._runs.meet(tool)
+            if entry.first_sight and entry.server is None and (misnamed := misnamed_argument(entry)) is not None:
+                raise ConfigurationError(misnamed)
+            if self._tool_offered(entry, context) and self._never_waits(tool, context):
                 offered.append((tool.name, tool))
+        self._runs.gate.named.look(self._runs, map(_name_of, tools))
         requested = next((one.tools for one in context.configurations if one.tools is not None), None)
         if requested is None:
             return [tool for _, tool in offered]
@@ -153,9 +158,13 @@ def check_names(tools: Sequence[BaseTool | dict[str, Any]]) -> None:
     """
     named: dict[str, Any] = {}
     for tool in tools:
-        name = provider_tool_name(tool) if isinstance(tool, Mapping) else tool.name
+        name = _name_of(tool)
         if named.setdefault(name, tool) is not tool:
             raise ConfigurationError(f"two tools of the agent are named {name!r}; rename one")
+
+
+def _name_of(tool: Any) -> str:
+    return provider_tool_name(tool) if isinstance(tool, Mapping) else str(tool.name)
 
 
 def _bound_tools(model: Any) -> list[Any]:
@@ -184,5 +193,5 @@ def still_possible(choice: Any, offered: Sequence[Any]) -> Any:
         named = choice.get("name") or (function.get("name") if isinstance(function, Mapping) else None)
     if not isinstance(named, str) or named in ("auto", "any", "none", "required"):
         return choice if offered else None
-    names = {provider_tool_name(tool) if isinstance(tool, Mapping) else tool.name for tool in offered}
+    names = set(map(_name_of, offered))
     return choice if named in names else None

@@ -15,6 +15,8 @@ from langgraph.graph import END
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, Send
 
+from toolgate_langchain.catalog.checks import check_tool, listed
+from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.engine.calls import answered_after, last_ai_message, without_unstorable_calls
 from toolgate_langchain.hosts.engine.offering import Offering
 from toolgate_langchain.hosts.graphs.check import check_graph
@@ -82,6 +84,12 @@ class GraphGate:
         state: type | None = None,
     ) -> None:
         self.gate = gate
+        for one in listed("tools", tools):
+            check_tool(one)
+        if not isinstance(messages_key, str) or not messages_key:
+            raise ConfigurationError(f"messages_key is {messages_key!r}; it must be the name of a channel")
+        if state is not None and not isinstance(state, type):
+            raise ConfigurationError(f"state is {state!r}; it must be the class of the graph's state")
         self.tools = tuple(one if isinstance(one, BaseTool) else make_tool(one) for one in tools)
         inside = AgentsInside(gate)
         for one in self.tools:

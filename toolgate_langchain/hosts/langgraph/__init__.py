@@ -1,1 +1,6 @@
 """`create_agent`: the gate as middleware, and what drives, pauses and resumes an agent of LangGraph."""
+
+from toolgate_langchain.errors import needs_installed
+
+# Here once for all that is in this folder: each of its modules begins with one of the two.
+needs_installed(__name__, "agents", "langchain", "langgraph")

@@ -53,6 +53,7 @@ def place_around(gate: ToolGate, others: Sequence[_Middleware], **options: Any) 
     inner = _OfferAndEnforce(gate, **options)
     can_ask = inner.runs.can_ask()
     if not others:
+        gate.named.forget(inner.runs)
         return [(_AsksWhenNeeded if can_ask else NeverAsks)(gate, **options)]
     asking = _JudgeAndAsk if any(map(_stands_in_the_way, others)) else _JudgeAndAskWhenNeeded
     outer = (asking if can_ask else _JudgeOnly)(gate, **options)

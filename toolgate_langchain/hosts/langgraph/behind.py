@@ -21,7 +21,7 @@ from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.langgraph.internals import is_tool_nodes_own, parts_of, running_nodes, tool_wrappers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = ["Behind", "check_innermost", "code_of", "was_read"]
 
@@ -52,10 +52,13 @@ class Behind:
 
     Args:
         is_gate: Whether an object is the gate of that agent.
+        meet: Is told the names of the agent's tools, also of those that other middleware will not offer.
     """
 
-    def __init__(self, is_gate: Callable[[object], bool]) -> None:
-        self._is_gate = is_gate
+    def __init__(
+        self, is_gate: Callable[[object], bool], meet: Callable[[Iterable[str]], None] = lambda names: None
+    ) -> None:
+        self._is_gate, self._meet = is_gate, meet
         self._nodes: Mapping[str, Any] | None = None
 
     def check(self) -> None:
@@ -70,6 +73,7 @@ class Behind:
         for node in nodes.values():
             for part in parts_of(getattr(node, "bound", None)):
                 if isinstance(part, ToolNode):
+                    self._meet(part.tools_by_name)
                     for wrapper in tool_wrappers(part):
                         _check(_in_order(wrapper), self._is_gate)
         self._nodes = nodes

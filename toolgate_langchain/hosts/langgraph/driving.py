@@ -14,7 +14,9 @@ from toolgate_langchain.approvals.attempts import new_name
 from toolgate_langchain.approvals.identity import UNSAID
 from toolgate_langchain.approvals.request import ApprovalRequest, is_approval_interrupt
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
-from toolgate_langchain.errors import AlreadyAnsweredError, InvalidAnswerError
+from toolgate_langchain.catalog.checks import listed
+from toolgate_langchain.errors import AlreadyAnsweredError, ConfigurationError, InvalidAnswerError
+from toolgate_langchain.hosts.checks import check_callables
 from toolgate_langchain.hosts.engine.answering import AnswerResult, barred, named_by, not_pending
 
 if TYPE_CHECKING:
@@ -96,10 +98,16 @@ async def adrive(
 
 
 def pending_requests(interrupts: Any) -> list[tuple[str, ApprovalRequest]]:
-    """The gate's requests among interrupts, each with the id of its interrupt."""
-    return [
-        (one.id, ApprovalRequest.from_interrupt(one.value)) for one in interrupts if is_approval_interrupt(one.value)
-    ]
+    """The gate's requests among interrupts, each with the id of its interrupt.
+
+    Raises:
+        ConfigurationError: If they are not interrupts, as `get_state(config).interrupts` gives them.
+    """
+    pending = listed("interrupts", interrupts)
+    for one in pending:
+        if not hasattr(one, "value") or not hasattr(one, "id"):
+            raise ConfigurationError(f"interrupts holds {one!r}, which is not an Interrupt")
+    return [(one.id, ApprovalRequest.from_interrupt(one.value)) for one in pending if is_approval_interrupt(one.value)]
 
 
 def _drive_steps(
@@ -112,6 +120,9 @@ def _drive_steps(
     *,
     asynchronous: bool,
 ) -> Steps[DriveResult]:
+    if not callable(getattr(agent, "ainvoke" if asynchronous else "invoke", None)):
+        raise ConfigurationError(f"agent is {agent!r}, which is not an agent that can be run")
+    check_callables({"approver": approver, "foreign": foreign})
     invoke = agent.ainvoke if asynchronous else agent.invoke
     options: dict[str, Any] = {} if context is None else {"context": context}
     output: Any = None

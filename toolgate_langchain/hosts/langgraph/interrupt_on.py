@@ -63,6 +63,7 @@ def gate_for(interrupt_on: Any, options: Mapping[str, Any]) -> tuple[ToolGate, d
         describe=_description(configured),
         **given,
     )
+    gate.named.rename("interrupt_on", configured)
     return gate, where
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, Self, TypeVar
 
 from langchain.agents.middleware.types import (
@@ -158,13 +159,17 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def work_with(self, runs: AgentRuns) -> None:
         """Work for an agent's runs, which the parts of one gate share."""
+        if (before := getattr(self, "_runs", None)) is not None:
+            before.gate.named.forget(before)
         self._runs = runs
         self._offer = Offering(runs, AgentsInside(runs.gate).check).offer
         self._turns = Turns(runs)
         self._enforcement = Enforcement(runs)
         # Once more, at a tool's first call: what a function is closed over may be filled by then.
         self._agents_inside = AgentsInside(runs.gate)
-        self._behind = Behind(lambda one: isinstance(one, ToolGateMiddleware) and one.runs is runs)
+        self._behind = Behind(
+            lambda one: isinstance(one, ToolGateMiddleware) and one.runs is runs, partial(runs.gate.named.meet, runs)
+        )
 
     @property
     def runs(self) -> AgentRuns:

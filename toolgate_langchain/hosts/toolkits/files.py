@@ -10,6 +10,7 @@ from toolgate_langchain.catalog.wellknown import well_known_profiles
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.toolkits.guarded import GuardedTool, guarded, guarded_tool
 from toolgate_langchain.policy.arguments import PolicyAnswer
+from toolgate_langchain.policy.resources import ResourcePolicy
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.policy.arguments import ArgumentView
     from toolgate_langchain.policy.caller import Caller
-    from toolgate_langchain.policy.resources import ResourcePolicy
 
 __all__ = ["FileResources"]
 
@@ -70,6 +70,10 @@ class FileResources:
     __name__ = "file resources"
 
     def __init__(self, root: str | Path, policy: ResourcePolicy) -> None:
+        if not isinstance(root, str | Path):
+            raise ConfigurationError(f"root is {root!r}; it must be a path")
+        if not isinstance(policy, ResourcePolicy):
+            raise ConfigurationError(f"policy is {policy!r}, which is not a ResourcePolicy")
         try:
             self._root = Path(root).resolve(strict=True)
         except OSError as error:

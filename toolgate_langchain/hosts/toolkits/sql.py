@@ -6,10 +6,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from toolgate_langchain.catalog.checks import listed_names
 from toolgate_langchain.catalog.wellknown import well_known_profiles
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.toolkits.guarded import GuardedTool, guarded, guarded_tool
 from toolgate_langchain.policy.arguments import PolicyAnswer
+from toolgate_langchain.policy.resources import ResourcePolicy
 from toolgate_langchain.policy.sql import SqlStatement, UnreadableSqlError, check_dialect, read_sql
 from toolgate_langchain.vocabulary import Tier, Verdict
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.policy.arguments import ArgumentView
     from toolgate_langchain.policy.caller import Caller
-    from toolgate_langchain.policy.resources import ResourcePolicy
     from toolgate_langchain.policy.sql import TableName
 
 __all__ = ["SqlResources"]
@@ -71,10 +72,12 @@ class SqlResources:
     __name__ = "sql resources"
 
     def __init__(self, policy: ResourcePolicy, *, read_only: bool = True, functions: Collection[str] = ()) -> None:
-        if isinstance(functions, str):
-            raise ConfigurationError(f"functions is the text {functions!r}; it must be a list of names")
+        if not isinstance(policy, ResourcePolicy):
+            raise ConfigurationError(f"policy is {policy!r}, which is not a ResourcePolicy")
+        if not isinstance(read_only, bool):
+            raise ConfigurationError(f"read_only is {read_only!r}; it must be True or False")
         self._policy, self._read_only = policy, read_only
-        self._functions = frozenset(name.lower() for name in functions)
+        self._functions = frozenset(name.lower() for name in listed_names("functions", functions))
         check_dialect("sqlite")
 
     def tools(self, tools: Sequence[BaseTool]) -> list[BaseTool]:
