@@ -107,6 +107,8 @@ class Flow:
             new |= {f"{_TASK}{message_digest(one)}": "" for one in tasks}
         elif not known and any(isinstance(one, AIMessage) for one in messages):
             new[_UNTRUSTED] = "history from elsewhere"
+            # Nor does anybody know what its model had read to say what it says: no declared class counts as secret.
+            new[f"{_CLASS}{DataClass.SECRET.value}"] = ""
         history = _history(messages, {**known, **new})
         yield from self._note(conversation, known, {**new, **_marks(history)})
         zone, seen = run.context.zone, history.data_class
