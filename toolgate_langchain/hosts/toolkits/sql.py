@@ -55,6 +55,9 @@ class SqlResources:
     It is an argument policy too. In `ToolGate(argument_policies=[...])` it puts the statement written anew in
     the place of the model's, so that a person sees what runs, and refuses before anybody is asked.
 
+    What it hides are tables, whole. Every column of a permitted table is described and can be queried, also one
+    that is named like a secret: give the caller a view without it, and deny the table.
+
     It does not protect from what a permitted view or table shows of others; from functions and operators that
     somebody defined in the database under names of its own; from a slow query; or from what a database user
     with more rights than needed may do in a way that nobody thought of: give the tools a user that can only do
