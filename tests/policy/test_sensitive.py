@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -122,3 +123,24 @@ def test_masking_agrees_with_holding(value: Any) -> None:
     assert masked(once) == once
     if not holds_sensitive(value):
         assert once == value
+
+
+def test_json_that_stands_in_a_text_is_looked_into_at_any_depth() -> None:
+    inner = json.dumps({"password": "hidden", "user": "ann"})
+    arguments = {"blob": inner, "rows": [json.dumps([{"note": inner}])], "text": "{password: hidden"}
+    assert holds_sensitive(arguments)
+    told = masked(arguments)
+    assert "hidden" not in json.dumps([told["blob"], told["rows"]])
+    assert json.loads(told["blob"]) == {"password": MASK, "user": "ann"}
+    # What is no JSON stays as it was written: nobody can tell a secret in it.
+    assert told["text"] == "{password: hidden"
+
+
+@pytest.mark.parametrize("text", ['{"user": "ann",  "n": 1}', "[1, 2]", "{", "[" * 100_000, "", "  "])
+def test_a_text_with_nothing_sensitive_in_it_stays_as_it_was_written(text: str) -> None:
+    assert not holds_sensitive(text)
+    assert masked(text) == text
+
+
+def test_a_field_that_a_profile_declares_is_masked_in_such_a_text_too() -> None:
+    assert json.loads(masked({"blob": '{"iban": "X1"}'}, {"iban"})["blob"]) == {"iban": MASK}

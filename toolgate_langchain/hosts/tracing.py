@@ -14,7 +14,7 @@ from typing import Any, Final
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
-from toolgate_langchain.policy.sensitive import MASK, masked
+from toolgate_langchain.policy.sensitive import MASK, masked, masked_text
 
 __all__ = ["mask_traces"]
 
@@ -74,14 +74,7 @@ def _looked_into(text: str) -> str:
     """A text as it is, or, where it is JSON, with what is sensitive in it masked."""
     if text.startswith(_NOTICE) and (place := text.find(_RAN_WITH)) > 0:
         return _after_an_edit(text, place + len(_RAN_WITH))
-    if not text.lstrip().startswith(("{", "[")):
-        return text
-    try:
-        read = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    hidden = masked(_plain(read))
-    return text if hidden == read else json.dumps(hidden)
+    return masked_text(text)
 
 
 def _after_an_edit(text: str, place: int) -> str:

@@ -6,6 +6,7 @@ Nobody who writes a tool declares that its `clientSecret` is one. The name says 
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["MASK", "holds_sensitive", "is_sensitive", "masked"]
+__all__ = ["MASK", "holds_sensitive", "is_sensitive", "masked", "masked_text"]
 
 MASK: Final = "(masked)"
 """What stands in the place of a sensitive value. Nothing of it is left: from a digest, a short one can be guessed."""
@@ -76,7 +77,7 @@ def is_sensitive(name: str) -> bool:
 
 
 def holds_sensitive(value: Any, declared: Collection[str] = ()) -> bool:
-    """Whether something stands under a sensitive name, at any depth.
+    """Whether something stands under a sensitive name, at any depth, also in JSON that stands in a text.
 
     Args:
         value: Plain JSON: the arguments of a call, or a part of them.
@@ -87,11 +88,16 @@ def holds_sensitive(value: Any, declared: Collection[str] = ()) -> bool:
             (inner is not None and (name in declared or is_sensitive(name))) or holds_sensitive(inner, declared)
             for name, inner in value.items()
         )
+    if isinstance(value, str):
+        read = _read(value)
+        return read is not None and holds_sensitive(read, declared)
     return isinstance(value, list | tuple) and any(holds_sensitive(inner, declared) for inner in value)
 
 
 def masked(value: Any, declared: Collection[str] = ()) -> Any:
     """A copy in which `MASK` stands for every value under a sensitive name, whatever its type; `None` stays.
+
+    JSON that stands in a text is looked into.
 
     Args:
         value: Plain JSON: the arguments of a call, or a part of them.
@@ -104,4 +110,25 @@ def masked(value: Any, declared: Collection[str] = ()) -> Any:
         }
     if isinstance(value, list | tuple):
         return [masked(inner, declared) for inner in value]
-    return value
+    return masked_text(value, declared) if isinstance(value, str) else value
+
+
+def masked_text(text: str, declared: Collection[str] = ()) -> str:
+    """A text as it is or, where it is JSON, with what is sensitive in it masked.
+
+    Args:
+        text: The text. In any other one nobody can tell a secret.
+        declared: Names that are sensitive whatever they sound like.
+    """
+    read = _read(text)
+    return text if read is None or not holds_sensitive(read, declared) else json.dumps(masked(read, declared))
+
+
+def _read(text: str) -> Any:
+    """What a text says in JSON; `None` for any other, and for what is no object and no list."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -188,7 +188,7 @@ def ended(which: Which, status: str, result: Any, *, error: str = "", content: b
         written = text.encode()
         detail["result"] = {"digest": sha256(written).hexdigest(), "bytes": len(written)}
         if content:
-            detail["result"]["content"] = result if isinstance(result, str) else masked(result, which.declared)
+            detail["result"]["content"] = masked(result, which.declared)
     return Entry("ended", which.request_id, which.run.thread_id, detail)
 
 
