@@ -6,23 +6,21 @@ be told from outside: what a person was shown, what ran, what was decided, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langchain_core.messages import AIMessage, ToolMessage
-from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import BaseModel
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from tests.conversation.tools import SERVER, helper, made_tools, remote_tools
 from tests.support import Clock
 from toolgate_langchain import (
     ApprovalRequest,
     Caller,
+    GatedAgent,
     Surface,
-    Tier,
     ToolCatalog,
     ToolGate,
-    ToolProfile,
     Verdict,
     export_record,
 )
@@ -84,10 +82,23 @@ ABOUT_THE_POLICY = Exchange(
 
 CONVERSATION: tuple[Exchange, ...] = (
     Exchange(
-        "Look around.", [says(call("read", "1", path="a")), says(call("read", "2a"), call("read", "2b", path="b"))]
+        "Ask the server.",  # Of its tools one only hints that it is harmless, and one was declared to need nobody.
+        [says(call("hinted", "1a", query="x"), call("declared", "1b", query="x"), call("unknown", "1c", query="x"))],
+        [APPROVE, REJECT],
     ),
-    Exchange("Note it.", [says(call("note", "3", text="milk"))], [APPROVE]),
-    Exchange("Send it.", [says(call("send", "4", to="ann", body="hi"))], [APPROVE]),
+    Exchange("Look around.", [says(call("read", "2a"), call("read", "2b", path="b"))]),
+    Exchange(
+        "One without an id, and one id twice.",
+        [
+            says(
+                call("send", None, to="x", body="1"),
+                call("send", "3", to="y", body="2"),
+                call("send", "3", to="z", body="3"),
+            )
+        ],
+        [APPROVE, REJECT, APPROVE],
+    ),
+    Exchange("Say first what it would do.", [says(call("purge", "4", table="mails"))], [APPROVE]),
     Exchange(
         "Send more.",
         [
@@ -129,9 +140,9 @@ CONVERSATION: tuple[Exchange, ...] = (
         [answers("approve", remember="arguments"), APPROVE],
     ),
     Exchange(
-        "Remember the tool.",
+        "Remember the tool, in this run.",
         [says(call("tidy", "17", room="hall")), says(call("tidy", "18", room="bath"))],
-        [answers("approve", remember="tool")],
+        [answers("approve", remember={"what": "tool", "scope": "run"})],
     ),
     Exchange(
         "Never this.",
@@ -146,16 +157,25 @@ CONVERSATION: tuple[Exchange, ...] = (
     ),
     Exchange("Nobody understands.", [says(call("note", "22", text="lost"))], [says_nonsense] * 3),
     Exchange("No such thing.", [says(call("sned", "23", to="ann", body="hi"))]),
-    Exchange("Wrong arguments.", [says(call("send", "24", to="ann")), says(call("send", "25", to=["ann"], body="hi"))]),
+    Exchange("Wrong arguments.", [says(call("send", "24a", to="ann"), call("send", "24b", to=["ann"], body="hi"))]),
+    Exchange("Let another agent do it.", [says(call("helper", "25", task="greet"))], [APPROVE, REJECT]),
     Exchange("Unreadable.", [_invalid("26")]),
-    Exchange("Only administrators.", [says(call("erase", "27", disk="c"))]),
-    Exchange("Switched off.", [says(call("radio", "28", station="one"))]),
+    Exchange(
+        "Only administrators, and switched off.",
+        [says(call("erase", "27a", disk="c"), call("radio", "27b", station="one"))],
+    ),
+    Exchange(
+        "What held in one run holds in no other; now remember it for me.",
+        [says(call("tidy", "28", room="hall"))],
+        [answers("approve", remember={"what": "tool", "scope": "user"})],
+    ),
     Exchange(
         "Marked, and filled in by a person.",
         [says(call("vault", "29a", box="1"), call("book", "29b", city="guess", note="keep"))],
         [APPROVE, answers("approve", input={"city": "Berlin"})],
     ),
-    Exchange("It depends.", [says(call("pay", "30", amount=5)), says(call("pay", "31", amount=500))], [APPROVE]),
+    Exchange("It depends.", [says(call("pay", "30a", amount=5), call("pay", "30b", amount=500))], [APPROVE]),
+    Exchange("What I had remembered holds in every run.", [says(call("tidy", "31", room="bath"))]),
     ABOUT_THE_POLICY,
     Exchange("The heuristic knows.", [says(call("note", "34", text="fine"))]),
     Exchange(
@@ -178,64 +198,15 @@ CONVERSATION: tuple[Exchange, ...] = (
 )
 """Forty turns with calls. A call's id is the number of its turn, with a letter where there are several."""
 
+ELSEWHERE = Exchange("The same person, in another conversation.", [says(call("tidy", "41", room="loft"))])
+"""What was remembered for a person holds in each of their conversations."""
 
-class _Read(BaseModel):
-    path: str = "."
-
-
-class _Note(BaseModel):
-    text: str
-
-
-class _Send(BaseModel):
-    to: str
-    body: str
-
-
-class _Tidy(BaseModel):
-    room: str
-
-
-class _Erase(BaseModel):
-    disk: str
-
-
-class _Radio(BaseModel):
-    station: str
-
-
-class _Vault(BaseModel):
-    box: str
-
-
-class _Book(BaseModel):
-    city: str
-    note: str
-
-
-_CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-
-
-class _Pay(BaseModel):
-    amount: int
-
-
-class _Fetch(BaseModel):
-    url: str
-
-
-_TOOLS: Mapping[str, tuple[type[BaseModel], ToolProfile]] = {
-    "read": (_Read, ToolProfile(tier=Tier.READ_ONLY)),
-    "note": (_Note, ToolProfile(tier=Tier.ROUTINE)),
-    "send": (_Send, ToolProfile(tier=Tier.CONSEQUENTIAL)),
-    "tidy": (_Tidy, ToolProfile(tier=Tier.ROUTINE)),
-    "erase": (_Erase, ToolProfile(tier=Tier.CONSEQUENTIAL, admin_only=True)),
-    "radio": (_Radio, ToolProfile(tier=Tier.READ_ONLY, groups=frozenset({"media"}))),
-    "vault": (_Vault, ToolProfile(tier=Tier.READ_ONLY, requires_approval=True)),
-    "book": (_Book, ToolProfile(tier=Tier.ROUTINE, input_schema=_CITY)),
-    "pay": (_Pay, ToolProfile(tier=Tier.READ_ONLY, approval_when=lambda arguments: arguments["amount"] > 100)),
-    "fetch": (_Fetch, ToolProfile(tier=Tier.READ_ONLY)),
-}
+HELPER: tuple[AIMessage, ...] = (
+    says(call("send", "i1", to="guest", body="hello")),
+    says(call("read", "i2", path="guests"), call("send", "i3", to="guest", body="bye")),
+    AIMessage("greeted"),
+)
+"""What the model of the agent says that the tool `helper` starts."""
 
 
 @dataclass
@@ -254,26 +225,10 @@ class Played:
     """Kinds of messages, in their order."""
     record: list[str] = field(default_factory=list, compare=False)
     """The record of its ledger, as lines, where somebody listens."""
-
-
-def _made(played: Played, name: str) -> BaseTool:
-    schema, profile = _TOOLS[name]
-
-    def run(**arguments: Any) -> str:
-        played.ran.append(f"{name} {arguments}")
-        return f"{name} did {arguments}"
-
-    async def arun(**arguments: Any) -> str:
-        return run(**arguments)
-
-    return StructuredTool(
-        name=name,
-        description=f"Does {name}.",
-        func=run,
-        coroutine=arun,
-        args_schema=schema,
-        metadata={"toolgate": profile},
-    )
+    told: list[tuple[Any, ...]] = field(default_factory=list, compare=False)
+    """What the observer was told, in its order."""
+    names: dict[str, str] = field(default_factory=dict, compare=False)
+    """For each call that the gate gave an id, that is random, what it is called here."""
 
 
 def addresses(view: ArgumentView) -> PolicyAnswer:
@@ -291,20 +246,24 @@ def play(host: Host, *, watched: bool = True) -> Played:
     Args:
         host: The host.
         watched: Whether somebody listens to what is decided and a policy looks at all arguments. Where
-            not, most calls take the short ways, and the exchange about the policy is left out.
+            not, most calls take the short ways, and the exchange about the policy and the other conversation
+            are left out.
     """
     played = Played()
 
     def heard(outcome: CallOutcome) -> None:
-        assert outcome.call_id not in played.outcomes, f"{outcome.call_id} ended twice"
-        played.outcomes[outcome.call_id] = (
-            outcome.name, dict(outcome.arguments), outcome.verdict, outcome.code, outcome.layer, outcome.asked,
-        )  # fmt: skip
+        played.told.append((
+            outcome.call_id, outcome.name, dict(outcome.arguments),
+            outcome.verdict, outcome.code, outcome.layer, outcome.asked,
+        ))  # fmt: skip
 
-    tools = [_made(played, name) for name in _TOOLS]
+    tools, remote = made_tools(played.ran), remote_tools(played.ran)
+    catalog = ToolCatalog.from_tools(tools, disabled_groups=["media"])
+    catalog.add_remote(SERVER, remote)
+    tools += remote
     ledger = RecordingInMemoryLedger() if watched else None
     gate = ToolGate(
-        ToolCatalog.from_tools(tools, disabled_groups=["media"]),
+        catalog,
         [Surface(SURFACE)],
         argument_policies=[addresses] if watched else [],
         heuristics=[knows_what_is_fine],
@@ -315,6 +274,11 @@ def play(host: Host, *, watched: bool = True) -> Played:
         record="all",
         clock=Clock(),
     )
+    # The agent inside has the gate, the surface and the person of the one that starts it.
+    inside = GatedAgent(
+        ScriptedModel(script=list(HELPER)), list(tools), gate, name="greeter", surface=SURFACE, caller=Caller("ann")
+    )
+    tools.append(helper(inside, played.ran))
     # Every exchange ends with words; the last turn of one that is left open is never followed.
     held = [one for one in CONVERSATION if watched or one is not ABOUT_THE_POLICY]
     script = [turn for one in held for turn in (*one.turns, *([] if one.leaves else [AIMessage("Well.")]))]
@@ -331,14 +295,39 @@ def play(host: Host, *, watched: bool = True) -> Played:
             played.shown.append(_as_shown(request))
             talk.answer(answer(request))
         assert bool(talk.requests) is exchange.leaves, (host.name, exchange.user, talk.requests)
-    played.ran.sort()
+    if watched:
+        # Another thread with the same gate: what is the person's own goes with them.
+        setup = replace(setup, thread=f"{setup.thread} elsewhere", script=[*ELSEWHERE.turns, AIMessage("Well.")])
+        elsewhere = host.start(replace(setup, model=ScriptedModel(script=list(setup.script))))
+        elsewhere.say(ELSEWHERE.user)
+        assert elsewhere.requests == [], host.name
+        played.history.extend(message.type for message in elsewhere.messages)
     played.record = [] if ledger is None else list(export_record(ledger))
-    for message in talk.messages:
+    _read_history(talk.messages, played)
+    return _named(played)
+
+
+def _read_history(messages: Sequence[BaseMessage], played: Played) -> None:
+    for message in messages:
         played.history.append(message.type)
+        for made in message.tool_calls if isinstance(message, AIMessage) else ():
+            if str(made["id"]).startswith("call_"):
+                played.names[str(made["id"])] = f"fresh {len(played.names) + 1}"
         if isinstance(message, ToolMessage):
             assert message.tool_call_id not in played.results, f"two messages for {message.tool_call_id}"
             played.results[message.tool_call_id] = message.text
-    return played
+
+
+def _named(played: Played) -> Played:
+    """With the ids that the gate gave, which are random, told by their order in the history."""
+    names = played.names
+    return replace(
+        played,
+        ran=sorted(played.ran),
+        shown=[{**one, "call": names.get(one["call"], one["call"])} for one in played.shown],
+        outcomes={names.get(key, key): tuple(outcome) for key, *outcome in played.told},
+        results={names.get(key, key): text for key, text in played.results.items()},
+    )
 
 
 def _as_shown(request: ApprovalRequest) -> dict[str, Any]:
@@ -353,6 +342,8 @@ def _as_shown(request: ApprovalRequest) -> dict[str, Any]:
         "place": (request.position, request.of),
         "allowed": request.allowed,
         "remember": request.remember,
+        "preview": request.preview,
+        "agents": request.agent_path,
         "warnings": request.warnings,
         "notes": request.notes,
         "asked again": bool(request.error),

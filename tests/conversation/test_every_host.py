@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -18,10 +20,14 @@ NAMES = [f"{host.name}, {'async' if host.asynchronous else 'sync'}" for host in 
 RUNS, REFUSED = "runs", "refused"
 
 EXPECTED = {
-    "1": (RUNS, "not_required", False),
+    "1a": (RUNS, "approved", True),
+    "1b": (RUNS, "not_required", False),
+    "1c": (REFUSED, "rejected", True),
     "2a": (RUNS, "not_required", False),
     "2b": (RUNS, "not_required", False),
-    "3": (RUNS, "approved", True),
+    "fresh 1": (RUNS, "approved", True),
+    "3": (REFUSED, "rejected", True),
+    "fresh 2": (RUNS, "approved", True),
     "4": (RUNS, "approved", True),
     "5": (REFUSED, "rejected", True),
     "6": (REFUSED, "rejected", False),
@@ -44,15 +50,21 @@ EXPECTED = {
     "21": (RUNS, "approved", True),
     "22": (REFUSED, "bad_answers", True),
     "23": (REFUSED, "unknown_tool", False),
-    "24": (REFUSED, "invalid_arguments", False),
-    "25": (REFUSED, "invalid_arguments", False),
+    "24a": (REFUSED, "invalid_arguments", False),
+    "24b": (REFUSED, "invalid_arguments", False),
+    "25": (RUNS, "not_required", False),
+    "i1": (RUNS, "approved", True),
+    "i2": (RUNS, "not_required", False),
+    "i3": (REFUSED, "rejected", True),
     "26": (REFUSED, "invalid_arguments", False),
-    "27": (REFUSED, "requires_admin", False),
-    "28": (REFUSED, "tool_disabled", False),
+    "27a": (REFUSED, "requires_admin", False),
+    "27b": (REFUSED, "tool_disabled", False),
+    "28": (RUNS, "approved", True),
     "29a": (RUNS, "approved", True),
     "29b": (RUNS, "approved", True),
-    "30": (RUNS, "not_required", False),
-    "31": (RUNS, "approved", True),
+    "30a": (RUNS, "not_required", False),
+    "30b": (RUNS, "approved", True),
+    "31": (RUNS, "standing_rule", False),
     "32": (REFUSED, "argument_policy", False),
     "33": (RUNS, "approved", True),
     "34": (RUNS, "heuristic:knows_what_is_fine", False),
@@ -65,8 +77,25 @@ EXPECTED = {
     "39c": (RUNS, "approved", True),
     "39d": (REFUSED, "too_many_requests", False),
     "40": (REFUSED, "superseded", False),
+    "41": (RUNS, "standing_rule", False),
 }
-"""What becomes of each call. 26 is unreadable."""
+"""What becomes of each call. 26 is unreadable; the fresh ids are of the calls without an id of their own."""
+
+NOT_IN_THE_HISTORY = {"i1", "i2", "i3", "41"}
+"""Calls of the agent inside, and of another conversation: their results are in histories of their own."""
+
+
+ENTERS = {"25": 3}
+"""How often a call enters its tool, where not once: the agent inside pauses it for each of its two requests."""
+
+
+def decided_again(position: int) -> dict[str, int]:
+    """Which calls are decided, and told of, more often than once, and how often.
+
+    A call that nobody is asked about has no grant, so that nothing but its host knows that it was paused.
+    A GatedAgent does; LangGraph begins its task anew, and the call is judged again as it enters.
+    """
+    return {} if HOSTS[position].name == "GatedAgent" else ENTERS
 
 
 @cache
@@ -76,6 +105,10 @@ def through(position: int) -> Played:
 
 def through_the_first() -> Played:
     return through(0)
+
+
+def more_than_once(ids: Iterable[str]) -> dict[str, int]:
+    return {call_id: times for call_id, times in Counter(ids).items() if times > 1}
 
 
 every_host = pytest.mark.parametrize("position", range(len(HOSTS)), ids=NAMES)
@@ -89,11 +122,14 @@ def test_the_conversation_goes_as_the_tables_say_and_as_through_the_first_host(p
         for call_id, (_, _, verdict, code, _, asked) in played.outcomes.items()
     }
     assert decided == EXPECTED
+    # The observer is told of each call once, and where it is told again, of the same.
+    assert more_than_once(call_id for call_id, *_ in played.told) == decided_again(position)
+    assert len({repr(one) for one in played.told}) == len(EXPECTED)
     # Exactly one result for each call, and nothing ran that was refused.
-    assert set(played.results) == set(EXPECTED)
+    assert set(played.results) == set(EXPECTED) - NOT_IN_THE_HISTORY
     assert len(played.ran) == sum(becomes == RUNS for becomes, _, _ in EXPECTED.values())
-    for call_id, (becomes, _, _) in EXPECTED.items():
-        assert (" did {" in played.results[call_id]) is (becomes == RUNS), call_id
+    for call_id, text in played.results.items():
+        assert (" did {" in text) is (EXPECTED[call_id][0] == RUNS), call_id
     assert played == through_the_first()
 
 
@@ -104,14 +140,16 @@ def test_the_record_says_of_each_call_once_what_the_observer_was_told_and_replay
     told: dict[str, list[Any]] = {}
     for line in lines:
         told.setdefault(line["kind"], []).append(line["detail"])
+    names = played.names
     decided = [(one["call"]["id"], one["call"]["tool"], one["decision"]) for one in told["decided"]]
-    assert len(decided) == len(EXPECTED)
-    assert {call_id: (name, said["verdict"], said["code"]) for call_id, name, said in decided} == {
+    assert more_than_once(call_id for call_id, *_ in decided) == decided_again(position)
+    assert {names.get(call_id, call_id): (name, said["verdict"], said["code"]) for call_id, name, said in decided} == {
         call_id: (name, verdict.value, code) for call_id, (name, _, verdict, code, _, _) in played.outcomes.items()
     }
-    assert {one["call"]["id"] for one in told["ended"]} == {
-        call_id for call_id, (becomes, _, _) in EXPECTED.items() if becomes == RUNS
-    }
+    ended = [(names.get(one["call"]["id"], one["call"]["id"]), one["status"]) for one in told["ended"]]
+    finished = [(call_id, "finished") for call_id, (becomes, _, _) in EXPECTED.items() if becomes == RUNS]
+    paused = [(call_id, "paused") for call_id, times in ENTERS.items() for _ in range(times - 1)]
+    assert sorted(ended) == sorted(finished + paused)
     replayed = replay_record(played.record)
     assert (replayed.differences, replayed.lines) == ([], len(lines))
     assert replayed.decisions > len(EXPECTED)
@@ -123,7 +161,8 @@ def test_it_goes_the_same_where_nobody_listens_and_calls_take_the_short_ways(pos
     policy = {"32", "33"}
     assert played.shown == [one for one in listened_to.shown if one["call"] not in policy]
     assert played.results == {key: text for key, text in listened_to.results.items() if key not in policy}
-    assert played.ran == [one for one in listened_to.ran if not one.startswith("fetch")]
+    elsewhere = "tidy {'room': 'loft'}"
+    assert played.ran == [one for one in listened_to.ran if not one.startswith("fetch") and one != elsewhere]
 
 
 def test_the_conversation_has_forty_turns_with_calls() -> None:
