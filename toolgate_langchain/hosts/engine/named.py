@@ -61,6 +61,9 @@ class Named:
         self._met: set[str] = set()
         self._waiting: WeakSet[Runs] = WeakSet()
         self._said: set[tuple[str, str]] = set()
+        # Comparing a name with ten thousand others takes a while, and a new caller alone brings no new names.
+        self._compared: dict[str, tuple[set[str], set[str]]] = {}
+        self._closed_at = -1
         self._check_closed()
 
     def rename(self, field: str, tools: Iterable[str]) -> None:
@@ -98,7 +101,8 @@ class Named:
 
     def _check_closed(self) -> None:
         catalog = self._catalog
-        if not self._named or not catalog.closed or catalog.has_servers:
+        version = catalog.version
+        if not self._named or version == self._closed_at or not catalog.closed or catalog.has_servers:
             return
         known = set(catalog.names())
         for name, field in self._named.items():
@@ -106,8 +110,12 @@ class Named:
                 raise ConfigurationError(
                     f"{field} names {name!r}, and the catalog, which is closed, has no such tool; {hint(near, known)}"
                 )
+        self._closed_at = version
 
     def _warn(self, what: str, named: Mapping[str, str], known: set[str]) -> None:
+        if self._compared.get(what) == (known, set(named)):
+            return
+        self._compared[what] = known, set(named)
         for name, field in named.items():
             if name in known or (what, name) in self._said or not (near := near_names(name, known)):
                 continue
