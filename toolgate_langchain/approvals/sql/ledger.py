@@ -187,7 +187,8 @@ class SqlLedger(SqlOutcomes, SqlClaims, RulesInSql, SqlInbox, RecordInSql, ReadN
     ) -> Maybe[None]:
         """See `Ledger.ask`."""
         ends = None if expires_at is None else micros(expires_at)
-        asked = self._micros() if at is None else micros(at)
+        now = self._micros()  # also where another time is given: from then on a clock that goes back is noticed
+        asked = now if at is None else micros(at)
         place = thread_id if place is None else place
         return self._write(answers.ask, request, thread_id=thread_id, at=asked, expires_at=ends, place=place)
 

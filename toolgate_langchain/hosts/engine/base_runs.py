@@ -21,7 +21,9 @@ from toolgate_langchain.hosts.engine.reading import input_of_run
 from toolgate_langchain.hosts.engine.run_state import RULES, RUN, TURN, read_rules, read_run, write_rules, write_run
 from toolgate_langchain.policy.bounds import strictest
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
+from toolgate_langchain.policy.context import worst_zone
 from toolgate_langchain.policy.surface import Surface
+from toolgate_langchain.vocabulary import TrustZone
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -129,6 +131,13 @@ class Runs:
         )
         parent = current_run.get()
         return context if parent is None else parent.starting(context, self.gate)
+
+    def zones_declared(self, where: Any) -> int:
+        """For how many models a zone was declared; 0 where none was, or where the worst counts anyway."""
+        zone = self._setting(self._zone, where, object, "zone")
+        if worst_zone(zone) in (None, TrustZone.EXTERNAL_ANYWHERE):
+            return 0
+        return 1 if isinstance(zone, TrustZone) else len(zone)
 
     def own_path(self, parent: ParentRun | None) -> tuple[str, ...]:
         """What tells the agent from others in the same tool or, without one, in the same graph."""

@@ -11,6 +11,7 @@ from toolgate_langchain.catalog.entry import CatalogEntry
 from toolgate_langchain.catalog.fitting import misnamed_argument
 from toolgate_langchain.catalog.profile import ToolProfile
 from toolgate_langchain.errors import ConfigurationError, ToolGateWarning
+from toolgate_langchain.hosts.engine.further_models import FurtherModels
 from toolgate_langchain.hosts.engine.running_here import would_wait
 from toolgate_langchain.policy.gates import decide_offer
 
@@ -36,6 +37,7 @@ class Offering:
 
     def __init__(self, runs: Runs, look: Callable[[BaseTool], None] | None = None) -> None:
         self._runs, self._look = runs, look
+        self.further_models = FurtherModels(runs)
         self._known: dict[RunContext, tuple[int, list[Any], list[Any]]] = {}
         self._latest: tuple[RunContext, tuple[int, list[Any], list[Any]]] | None = None
         self._warned: set[str] = set()
@@ -45,6 +47,7 @@ class Offering:
     def offer(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Leave only those tools in a model request that the gate offers."""
         if request.model_settings or request.model is not self._bare_model:
+            self.further_models.check(request.model, request.runtime)
             self.check_bound(request.model, request.model_settings)
         tools = request.tools
         if not tools:

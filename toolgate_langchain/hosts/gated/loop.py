@@ -142,6 +142,7 @@ class AgentLoop(BaseTurns):
         if self._runs.kept:
             # What the step before this one gave is in the session that was kept of it.
             yield from self._runs.forget_results(run)
+        self._offering.further_models.check(self._model, progress.where)
         model, config = self._with_offered(run), progress.where.config
         said = [*([] if self._system is None else [self._system]), *progress.messages]
         if asynchronous:
