@@ -113,6 +113,15 @@ class TestModel:
         first, second = waits.seconds
         assert 1.0 <= first <= 2.0 <= second <= 3.0
 
+    def test_the_waits_double_up_to_the_longest_each_with_up_to_the_first_on_top(
+        self, ran: Recorder, asynchronous: bool
+    ) -> None:
+        waits, script = Waits(), failing(5, TimeoutError(), AIMessage("here"))
+        retry = waits.retry(attempts=6, first_wait=1.0, longest_wait=4.0)
+        talk(script, [], ran, asynchronous=asynchronous, retry=retry).say()
+        least = [1.0, 2.0, 4.0, 4.0, 4.0]
+        assert all(low <= wait <= low + 1.0 for low, wait in zip(least, waits.seconds, strict=True))
+
     def test_it_has_an_end_and_the_models_own_error_is_raised(self, ran: Recorder, asynchronous: bool) -> None:
         waits, error = Waits(), ServiceError(503)
         told = talk(failing(9, error, AIMessage("")), [], ran, asynchronous=asynchronous, retry=waits.retry(attempts=4))

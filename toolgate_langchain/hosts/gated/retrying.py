@@ -14,7 +14,8 @@ from tenacity import (
     Retrying,
     retry_if_exception,
     stop_after_attempt,
-    wait_exponential_jitter,
+    wait_exponential,
+    wait_random,
 )
 
 from toolgate_langchain.errors import ConfigurationError
@@ -120,7 +121,7 @@ class Retry:
     def _options(self) -> dict[str, Any]:
         return {
             "stop": stop_after_attempt(self.attempts),
-            "wait": wait_exponential_jitter(initial=self.first_wait, max=self.longest_wait, jitter=self.first_wait),
+            "wait": wait_exponential(self.first_wait, self.longest_wait) + wait_random(0, self.first_wait),
             "retry": retry_if_exception(self._worth_it),
             "reraise": True,
             "before_sleep": _say_so,
