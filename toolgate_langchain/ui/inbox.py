@@ -81,6 +81,9 @@ def ask_about(
 def inbox_table(pending: Sequence[PendingRequest], now: datetime) -> Table:
     """A table of what waits, one row each, in the order in which it was asked.
 
+    Columns that are empty in all rows are left out. Where it is narrow an id is cut: its beginning is enough for
+    `toolgate inbox`, and the call needs the room.
+
     Args:
         pending: The requests.
         now: The time.
@@ -91,8 +94,9 @@ def inbox_table(pending: Sequence[PendingRequest], now: datetime) -> Table:
     from toolgate_langchain.canonical import canonical_json
 
     table = Table(title=Text("Waiting for a person"), show_lines=False)
-    table.add_column("request", no_wrap=True)
-    for heading in ("thread", "call", "tier", "for", "asked", "expires"):
+    shown = {"for": any(one.request.caller for one in pending), "expires": any(one.expires_at for one in pending)}
+    headings = [one for one in ("request", "thread", "call", "tier", "for", "asked", "expires") if shown.get(one, True)]
+    for heading in headings:
         table.add_column(heading, overflow="fold")
     for one in pending:
         request = one.request
@@ -104,15 +108,16 @@ def inbox_table(pending: Sequence[PendingRequest], now: datetime) -> Table:
             call.append(" (with warnings)", style="yellow")
         if request.error:
             call.append(f" ({one_line(request.error)})", style="red")
-        table.add_row(
-            Text(one_line(request.request_id)),
-            Text(one_line(one.thread_id or "")),
-            call,
-            Text(one_line(request.tier)),
-            Text(one_line(request.caller or "")),
-            Text(f"{_age(one.asked_at, now)} ago"),
-            Text("" if one.expires_at is None else _time(one.expires_at)),
-        )
+        cells = {
+            "request": Text(one_line(request.request_id), no_wrap=True, overflow="ellipsis"),
+            "thread": Text(one_line(one.thread_id or "")),
+            "call": call,
+            "tier": Text(one_line(request.tier)),
+            "for": Text(one_line(request.caller or "")),
+            "asked": Text(f"{_age(one.asked_at, now)} ago"),
+            "expires": Text("" if one.expires_at is None else _time(one.expires_at)),
+        }
+        table.add_row(*(cells[heading] for heading in headings))
     return table
 
 
