@@ -25,3 +25,7 @@ def shared() -> ToolGate:
 
 def raising() -> ToolGate:
     raise OSError("there is no such folder")
+
+
+def no_gate() -> str:
+    return "no gate"

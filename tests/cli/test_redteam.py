@@ -32,6 +32,7 @@ def test_a_gate_that_lets_something_through_ends_with_1_and_says_what() -> None:
         (["tests.cli.gates:nothing"], "it has: SHARED, Surface, ToolGate"),
         (["tests.cli.gates:SHARED"], "is a ToolGate; name a function without arguments that makes the gate"),
         (["tests.cli.gates:shared"], "the same ledger twice"),
+        (["tests.cli.gates:no_gate"], "tests.cli.gates:no_gate gave a str, which is not a ToolGate"),
         (["tests.cli.gates:raising"], "gates:raising without arguments failed: OSError: there is no such folder"),
         (["tests.cli.gates:strict", "--host", "nowhere"], "no host is named like 'nowhere'; there are: 'create_agent"),
         (["tests.cli.gates:strict", "--host", "GatedAgent", "--host", "nowhere"], "no host is named like 'nowhere';"),

@@ -91,6 +91,8 @@ def redteam(
 ) -> None:
     """Attack your own gate, and show what was caught, let through and refused by mistake.
 
+    Through all hosts it takes a minute or two, and shows nothing until it is done.
+
     The exit code is 1 where anything was let through, refused by mistake, or broke.
     """
     with plain_errors():

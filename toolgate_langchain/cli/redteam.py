@@ -71,12 +71,16 @@ def _gate_maker(name: str) -> Callable[[], ToolGate]:
             f"{name} is a {type(found).__name__}; name a function without arguments that makes the gate, with a ledger "
             "and a catalog of its own each time"
         )
+    from toolgate_langchain.hosts.gate import ToolGate
+
     try:
-        found()
+        first = found()
     except ToolGateError:
         raise
     except Exception as error:
         raise ConfigurationError(f"calling {name} without arguments failed: {type(error).__name__}: {error}") from error
+    if not isinstance(first, ToolGate):
+        raise ConfigurationError(f"{name} gave a {type(first).__name__}, which is not a ToolGate")
     made: Callable[[], ToolGate] = found
     return made
 
