@@ -49,7 +49,7 @@ def list_rules(
         if as_json:
             typer.echo(json.dumps([{**rule.to_json(), "expired": rule.expired(at)} for rule in found]))
         else:
-            _write(found, at, opened)
+            _write(found, at)
 
 
 @rules.command("revoke")
@@ -83,12 +83,12 @@ def _now(value: Maybe[Any]) -> Any:
     return value
 
 
-def _write(found: Sequence[StandingRule], at: datetime, ledger: object) -> None:
+def _write(found: Sequence[StandingRule], at: datetime) -> None:
     from toolgate_langchain.ui.rules import write_rule
     from toolgate_langchain.ui.screen import Screen, new_console
 
     screen = Screen(new_console("The command toolgate"))
     if not found:
-        screen.write(f"No user has a rule in {ledger}.")
+        screen.write("No user has a rule that holds in all conversations.")
     for rule in found:
         write_rule(screen, rule, at)
