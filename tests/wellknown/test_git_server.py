@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.types import CallToolResult, Tool
 
 from toolgate_langchain.catalog.wellknown import well_known_profiles
 
@@ -62,20 +66,46 @@ def planted_repository(folder: Path) -> tuple[Path, Path]:
     return repository, traces
 
 
+@dataclass
+class Ran:
+    """A tool's call: how the server lists it, what it gave, and the helpers that it ran."""
+
+    listed: Tool
+    result: CallToolResult
+    helpers: set[str]
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
+    """Each tool's call, one after the other on one server, each in a fresh copy of the repository."""
+    folder = tmp_path_factory.mktemp("git")
+    repository, traces = planted_repository(folder)
+    found: dict[str, Ran] = {}
+
+    async def run() -> None:
+        server = StdioServerParameters(command=sys.executable, args=["-m", "mcp_server_git"])
+        async with stdio_client(server) as streams, ClientSession(*streams) as session:
+            await session.initialize()
+            listed = {tool.name: tool for tool in (await session.list_tools()).tools}
+            for name, arguments in ARGUMENTS.items():
+                copy = shutil.copytree(repository, folder / name)
+                result = await session.call_tool(name, {"repo_path": str(copy), **arguments})
+                found[name] = Ran(listed[name], result, {trace.name for trace in traces.iterdir()})
+                for trace in traces.iterdir():
+                    trace.unlink()
+
+    asyncio.run(run())
+    return found
+
+
 @pytest.mark.parametrize("name", ARGUMENTS)
-async def test_a_tool_of_the_git_server_is_read_only_exactly_where_it_runs_nothing_that_a_repository_names(
-    name: str, tmp_path: Path
+def test_a_tool_of_the_git_server_is_read_only_exactly_where_it_runs_nothing_that_a_repository_names(
+    name: str, ran: dict[str, Ran]
 ) -> None:
-    repository, traces = planted_repository(tmp_path)
-    server = StdioServerParameters(command=sys.executable, args=["-m", "mcp_server_git"])
-    async with stdio_client(server) as streams, ClientSession(*streams) as session:
-        await session.initialize()
-        (listed,) = [tool for tool in (await session.list_tools()).tools if tool.name == name]
-        result = await session.call_tool(name, {"repo_path": str(repository), **ARGUMENTS[name]})
-    assert listed.annotations is not None and listed.annotations.readOnlyHint is True
-    assert not result.isError
-    ran = {trace.name for trace in traces.iterdir()}
+    one = ran[name]
+    assert one.listed.annotations is not None and one.listed.annotations.readOnlyHint is True
+    assert not one.result.isError
     profile = well_known_profiles("mcp-server-git")[name]
-    assert bool(ran) == profile.effective_tier.changes_state, ran
-    if ran:
+    assert bool(one.helpers) == profile.effective_tier.changes_state, one.helpers
+    if one.helpers:
         assert profile.widest_memory == "arguments"
