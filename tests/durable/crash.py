@@ -50,14 +50,23 @@ def converse(case: Case, deaths: list[int], awaiting: Iterable[bool] = ()) -> tu
     return died, case.noted("faults")
 
 
-def every_point(root: Path, url: str, form: str, **options: Any) -> tuple[int, list[str]]:
+def every_point(
+    root: Path, url: str, form: str, *, numbers: Iterable[int] | None = None, **options: Any
+) -> tuple[int, list[str]]:
     """Die at the first step, at the second, and so on, each in a conversation of its own, up to the last.
 
+    Args:
+        root: The folder of the conversations' folders.
+        url: The ledger's database.
+        form: See `Case`.
+        numbers: The steps, and numbers beyond the last one; all without.
+        options: Further fields of the `Case`.
+
     Returns:
-        How many steps there are, and the faults.
+        The first number that no step has, and the faults.
     """
     in_child(prepare, new_case(root, url, form, -1))
-    for number in count():
+    for number in count() if numbers is None else numbers:
         died, faults = converse(new_case(root, url, form, number, **options), [number])
         if faults or not died:
             return number, faults

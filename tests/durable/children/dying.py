@@ -1,4 +1,4 @@
-"""Lets workers die at every step of a conversation, in turn; says how many steps there were, and what was found.
+"""Lets workers die at steps of a conversation, in turn; says how many steps there were, and what was found.
 
 This process opens nothing itself, so that its workers are forked off one that holds no connection and no thread.
 """
@@ -6,6 +6,7 @@ This process opens nothing itself, so that its workers are forked off one that h
 import json
 import sys
 import warnings
+from itertools import chain, count
 from pathlib import Path
 
 from tests.durable.crash import every_point
@@ -14,5 +15,13 @@ given = json.load(sys.stdin)
 # Who dies without another word leaves its connections to be found.
 warnings.simplefilter("ignore", ResourceWarning)
 root, url, form = Path(given["folder"]), given["url"], given["form"]
-points, faults = every_point(root, url, form, calls=(("send", "a"),), changes=True, asynchronous=given["asynchronous"])
+points, faults = every_point(
+    root,
+    url,
+    form,
+    numbers=chain(given["numbers"], count(given["all_from"])),
+    calls=(("send", "a"),),
+    changes=True,
+    asynchronous=given["asynchronous"],
+)
 print(json.dumps({"points": points, "faults": faults}))  # noqa: T201
