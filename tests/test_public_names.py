@@ -13,22 +13,33 @@ LIGHT = ["Tier", "ToolProfile", "ToolCatalog", "Surface", "ApprovalRule", "Stand
 HEAVY = ["langchain", "langgraph"]
 
 
-def loaded_after(statement: str) -> set[str]:
-    """The top-level packages that a new process has loaded after a statement."""
-    listing = "import sys, json; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
-    code = f"{statement}\n{listing}"
+STATEMENTS = {
+    "the package": "import toolgate_langchain",
+    "light names": f"from toolgate_langchain import {', '.join(LIGHT)}",
+    "a host": "from toolgate_langchain import ToolGateMiddleware",
+}
+"""One after the other; each loads what those before it have loaded, and more."""
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, set[str]]:
+    """The top-level packages that a new process has loaded after each statement."""
+    listing = "listings.append(sorted({name.partition('.')[0] for name in sys.modules}))"
+    lines = [line for statement in STATEMENTS.values() for line in (statement, listing)]
+    code = "\n".join(["import sys", "listings = []", *lines, "import json", "print(json.dumps(listings))"])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    return set(json.loads(done.stdout))
+    return {name: set(listing) for name, listing in zip(STATEMENTS, json.loads(done.stdout), strict=True)}
 
 
-def test_importing_the_package_loads_nothing_else() -> None:
-    loaded = loaded_after("import toolgate_langchain")
-    assert loaded.isdisjoint({*HEAVY, "langchain_core", "pydantic", "rich"})
+def test_importing_the_package_loads_nothing_else(loaded: dict[str, set[str]]) -> None:
+    assert loaded["the package"].isdisjoint({*HEAVY, "langchain_core", "pydantic", "rich"})
 
 
-def test_langchain_and_langgraph_are_not_loaded_until_a_host_that_needs_them_is_named() -> None:
-    assert loaded_after(f"from toolgate_langchain import {', '.join(LIGHT)}").isdisjoint(HEAVY)
-    assert set(HEAVY) <= loaded_after("from toolgate_langchain import ToolGateMiddleware")
+def test_langchain_and_langgraph_are_not_loaded_until_a_host_that_needs_them_is_named(
+    loaded: dict[str, set[str]],
+) -> None:
+    assert loaded["light names"].isdisjoint(HEAVY)
+    assert set(HEAVY) <= loaded["a host"]
 
 
 @pytest.mark.parametrize("name", toolgate_langchain.__all__)
