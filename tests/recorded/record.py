@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 
+from langchain_core.language_models import BaseChatModel
 from rich.console import Console
 
 from tests.recorded.conversations import CONVERSATIONS, Telling
@@ -47,11 +48,11 @@ def _answering(kinds: Iterable[str]) -> Approver:
     return answer
 
 
-def play_demo(approver: Approver, base_url: str = RECORDED_BASE_URL) -> list[str]:
+def play_demo(approver: Approver, model: BaseChatModel) -> list[str]:
     """Drive the demo's conversation to its end, and return what the agent says to each turn of the user."""
     with tempfile.TemporaryDirectory() as name:
         prepare_folder(Path(name))
-        agent = demo_agent(chat_model(base_url), Path(name), ToolGate())
+        agent = demo_agent(model, Path(name), ToolGate())
         return [say(agent, text, approver) for text in TURNS]
 
 
@@ -69,7 +70,7 @@ def record_all(base_url: str, names: Sequence[str] = ()) -> None:
     if not names or CASSETTE in names:
         with record(CASSETTES / f"{CASSETTE}.yaml", base_url):
             for _number, approver in enumerate(demo_branches(), start=1):
-                play_demo(approver, base_url)
+                play_demo(approver, chat_model(base_url))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.language_models import BaseChatModel
 from vcr.serializers import yamlserializer
 
 from tests.recorded.conversations import CONVERSATIONS, PLAIN, STREAMED
@@ -105,10 +106,18 @@ def test_a_cassette_that_is_not_there_is_named() -> None:
         pass
 
 
+@pytest.fixture(scope="module")
+def model() -> BaseChatModel:
+    """The demo's model; a client of its own for each branch reads the machine's certificates anew."""
+    return chat_model()
+
+
 @pytest.mark.parametrize("branch", range(17))
-def test_the_demo_is_recorded_for_every_yes_and_no_and_for_a_terminal_where_nobody_is(branch: int) -> None:
+def test_the_demo_is_recorded_for_every_yes_and_no_and_for_a_terminal_where_nobody_is(
+    branch: int, model: BaseChatModel
+) -> None:
     approver = list(demo_branches())[branch]
     with replay(cassette(CASSETTE)):
-        said = play_demo(approver)
+        said = play_demo(approver, model)
     assert len(said) == len(TURNS)
     assert all(said)
