@@ -6,14 +6,11 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.tools import BaseTool
-from langchain_core.tools import tool as make_tool
-
 from toolgate_langchain.catalog.checks import (
+    as_tool,
     check_name,
     check_profile,
     check_switch,
-    check_tool,
     listed,
     no_such_group,
     no_such_tool,
@@ -32,6 +29,7 @@ from toolgate_langchain.errors import CatalogError, ToolGateError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from langchain_core.tools import BaseTool
     from typing_extensions import Unpack
 
     from toolgate_langchain.catalog.definition import Definition
@@ -105,8 +103,7 @@ class ToolCatalog(HeardOf):
         catalog = cls(closed=closed, enabled=enabled, disabled_groups=disabled_groups)
         given = dict(profiles or {})
         for item in listed("tools", tools, CatalogError):
-            check_tool(item)
-            tool = item if isinstance(item, BaseTool) else make_tool(item)
+            tool = as_tool(item)
             catalog.register(tool, given.pop(tool.name, None))
         if given:
             raise CatalogError(no_such_tool("a profile is given for", sorted(given), catalog.names()))
@@ -179,8 +176,7 @@ class ToolCatalog(HeardOf):
         Raises:
             CatalogError: If the name is taken or empty, or the schema cannot be checked.
         """
-        check_tool(tool)
-        tool = tool if isinstance(tool, BaseTool) else make_tool(tool)
+        tool = as_tool(tool)
         self._add(CatalogEntry(tool.name, own_profile(tool, profile), tool=tool))
         self._report_claim(tool)
 

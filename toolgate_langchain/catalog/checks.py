@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "as_tool",
     "check_name",
     "check_profile",
     "check_switch",
@@ -63,6 +64,22 @@ def check_tool(given: Any) -> None:
     """
     if not isinstance(given, BaseTool) and (not callable(given) or isinstance(given, type)):
         raise CatalogError(f"{given!r} is neither a tool nor a function")
+
+
+def as_tool(given: Any) -> BaseTool:
+    """A tool as it is, or the one that LangChain makes of a function.
+
+    Raises:
+        CatalogError: If it is neither.
+    """
+    check_tool(given)
+    if isinstance(given, BaseTool):
+        return given
+    # Loaded when first needed: most programs hand in tools.
+    from langchain_core.tools import tool
+
+    made: BaseTool = tool(given)
+    return made
 
 
 def listed(

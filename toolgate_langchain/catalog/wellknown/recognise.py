@@ -12,8 +12,6 @@ import sys
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from langchain_core.tools import StructuredTool
-
 from toolgate_langchain.catalog.wellknown.families import WELL_KNOWN_TOOLS
 
 if TYPE_CHECKING:
@@ -44,6 +42,9 @@ def recognise(tool: BaseTool) -> WellKnownTool | None:
     """
     if not _ENTRANCES.isdisjoint(vars(tool)):
         return None
+    # Loaded when first needed, which is when a tool of this kind is there.
+    from langchain_core.tools import StructuredTool
+
     if type(tool) is not StructuredTool:
         return _by_class(type(tool))
     found = [_by_function(function) for function in (tool.func, tool.coroutine) if function is not None]
@@ -77,6 +78,8 @@ def _by_function(function: object) -> WellKnownTool | None:
 
 def _look_up(module: object, path: str) -> tuple[type | None, FunctionType | None]:
     """The class, if any, and the function that a module has under a dotted path."""
+    from langchain_core.tools import StructuredTool
+
     owner, found = None, module
     for name in path.split("."):
         owner, found = (found if isinstance(found, type) else None), getattr(found, name, None)

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.runnables import RunnableGenerator
-from langchain_core.tools import BaseTool
-from langchain_core.tools import tool as make_tool
 from langgraph.config import get_config
 from langgraph.graph import END
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, Send
 
-from toolgate_langchain.catalog.checks import check_tool, listed
+from toolgate_langchain.catalog.checks import as_tool, listed
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.engine.calls import answered_after, last_ai_message, without_unstorable_calls
 from toolgate_langchain.hosts.engine.offering import Offering
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import BaseMessage, ToolMessage
     from langchain_core.runnables import RunnableConfig
+    from langchain_core.tools import BaseTool
     from langgraph.prebuilt.tool_node import ToolCallRequest
 
     from toolgate_langchain.hosts.gate import ToolGate
@@ -84,13 +83,11 @@ class GraphGate:
         state: type | None = None,
     ) -> None:
         self.gate = gate
-        for one in listed("tools", tools):
-            check_tool(one)
+        self.tools = tuple(map(as_tool, listed("tools", tools)))
         if not isinstance(messages_key, str) or not messages_key:
             raise ConfigurationError(f"messages_key is {messages_key!r}; it must be the name of a channel")
         if state is not None and not isinstance(state, type):
             raise ConfigurationError(f"state is {state!r}; it must be the class of the graph's state")
-        self.tools = tuple(one if isinstance(one, BaseTool) else make_tool(one) for one in tools)
         inside = AgentsInside(gate)
         for one in self.tools:
             inside.check(one)
