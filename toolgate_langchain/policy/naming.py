@@ -51,7 +51,7 @@ def _names(said: Wording, value: Any, name: str) -> bool:
     if address(text) is not None:
         return said.names_address(text)
     read = readings(text)
-    return len(read) == 1 and _names_number(said, *read, parts, is_id=True)
+    return len(read) == 1 and _names_number(said, next(iter(read)), parts, is_id=True)
 
 
 def _names_number(said: Wording, number: str, parts: frozenset[str], *, is_id: bool) -> bool:

@@ -93,7 +93,7 @@ def wording(text: str) -> Wording:
         if read and not token.endswith("%"):
             _sort(read, numbers, unclear)
             if len(read) == 1:
-                numbered.add(("#" if token.lstrip("('\"").startswith("#") else before, *read))
+                numbered.add(("#" if token.lstrip("('\"").startswith("#") else before, next(iter(read))))
         elif is_code(word):
             names.update(_codes(word))
         if token.startswith(("#", "@")) and word:
