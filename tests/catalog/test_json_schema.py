@@ -26,7 +26,7 @@ def doubling(levels: int) -> dict[str, Any]:
     return {"$defs": defs, "$ref": f"#/$defs/d{levels}"}
 
 
-HOSTILE = {
+HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a pattern of names that backtracks": (
         {"type": "object", "patternProperties": {"^(a+)+$": {}}, "additionalProperties": False},
         {"a" * 5_000 + "!": 1},
