@@ -9,7 +9,17 @@ import pytest
 
 import toolgate_langchain
 
-LIGHT = ["Tier", "ToolProfile", "ToolCatalog", "Surface", "ApprovalRule", "StandingRule", "ApprovalAnswer", "ToolGate"]
+LIGHT = [
+    "Tier",
+    "InMemoryLedger",
+    "ToolProfile",
+    "ToolCatalog",
+    "Surface",
+    "ApprovalRule",
+    "StandingRule",
+    "ApprovalAnswer",
+    "ToolGate",
+]
 HEAVY = ["langchain", "langgraph"]
 
 
@@ -33,6 +43,10 @@ def loaded() -> dict[str, set[str]]:
 
 def test_importing_the_package_loads_nothing_else(loaded: dict[str, set[str]]) -> None:
     assert loaded["the package"].isdisjoint({*HEAVY, "langchain_core", "pydantic", "rich"})
+
+
+def test_sqlalchemy_is_not_loaded_before_a_sql_ledger_is_named(loaded: dict[str, set[str]]) -> None:
+    assert "sqlalchemy" not in loaded["light names"]
 
 
 def test_langchain_and_langgraph_are_not_loaded_until_a_host_that_needs_them_is_named(

@@ -12,7 +12,6 @@ from sqlalchemy import Connection, text
 
 from tests.ledger.databases import PASSWORD, Databases
 from tests.ledger.line import Line
-from tests.test_public_names import loaded_after
 from toolgate_langchain import ApprovalAnswer, SqlLedger
 from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.ledger import AnswerStatus, StartStatus
@@ -57,9 +56,6 @@ class TestUrls:
         code = "import sys; sys.modules['sqlalchemy'] = None; from toolgate_langchain import SqlLedger"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
         assert "toolgate-langchain[sql]" in done.stderr
-
-    def test_sqlalchemy_is_not_loaded_before_a_sql_ledger_is_named(self) -> None:
-        assert "sqlalchemy" not in loaded_after("from toolgate_langchain import ToolGate, InMemoryLedger")
 
 
 class TestUnusable:
