@@ -35,7 +35,7 @@ class Carrier:
     """
 
     def __init__(self, ledger: Ledger) -> None:
-        self._ledger, self._pause = ledger, pause()
+        self._ledger, self._pause = ledger, pause(_names_no_request)
         self._delivered, self._holder = 0, new_name()
         self._claimed: dict[str, str] = {}
         self._void: Counter[str] = Counter()
@@ -134,3 +134,11 @@ class Carrier:
         """See `Carrying.failed`."""
         for request_id in list(self._claimed):
             yield from self.give_back(request_id)
+
+
+def _names_no_request(raw: Any) -> bool:
+    """Whether an answer would be taken for one to whatever is asked. What cannot be read changes nothing anywhere."""
+    try:
+        return read_answer(raw).request_id is None
+    except InvalidAnswerError:
+        return True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.pregel._loop import AsyncPregelLoop
+from langgraph.types import Command
 
 from toolgate_langchain.canonical import digest
 from toolgate_langchain.errors import AlreadyAnsweredError
@@ -48,10 +49,18 @@ class Pause:
     """Looks up the newest checkpoint that there is of the graph by now."""
 
 
-def pause() -> Pause | None:
-    """Where the node that runs now was paused; `None` where no graph keeps that. Called before its first question."""
+def pause(spent: Callable[[Any], bool] = lambda _: False) -> Pause | None:
+    """Where the node that runs now was paused; `None` where no graph keeps that. Called before its first question.
+
+    LangGraph keeps an answer that was sent without an interrupt's id for as long as the root waits at one checkpoint,
+    and gives it to whoever asks first each time that the run is gone on with, although it was taken in before.
+
+    Args:
+        spent: Whether an answer is none to any question, where the run was not resumed with it just now.
+    """
     configurable: dict[str, Any] = get_config().get("configurable", {})
     loop, scratchpad = loop_of(configurable), configurable.get(_SCRATCHPAD_KEY)
+    dropped = scratchpad is not None and _drop_old(configurable, scratchpad, spent)
     if scratchpad is None or getattr(loop, "checkpointer", None) is None:
         return None
     where = {
@@ -66,14 +75,42 @@ def pause() -> Pause | None:
         checkpoint=loop.checkpoint["id"],
         answers=len(scratchpad.resume) - _named(configurable, loop),
         replays=loop.is_replaying,
-        coming=lambda number: _coming(scratchpad, number),
+        coming=lambda number: _coming(scratchpad, number, dropped=dropped),
         newest=anewest if isinstance(loop, AsyncPregelLoop) else lambda: _id_of(loop.checkpointer.get_tuple(where)),
     )
 
 
-def _coming(scratchpad: Any, number: int) -> Any:
+def _coming(scratchpad: Any, number: int, *, dropped: bool) -> Any:
     answers = scratchpad.resume
-    return answers[number] if number < len(answers) else scratchpad.get_null_resume(False)
+    if number < len(answers):
+        return answers[number]
+    return None if dropped else scratchpad.get_null_resume(False)
+
+
+def _drop_old(configurable: Mapping[str, Any], scratchpad: Any, spent: Callable[[Any], bool]) -> bool:
+    """Take an answer away that an earlier resume came with; whether that was done."""
+    old = scratchpad.get_null_resume(False)
+    if old is None or not spent(old) or _answered_just_now(loop_of(configurable)):
+        return False
+    scratchpad.get_null_resume(True)
+    return True
+
+
+def _answered_just_now(loop: Any) -> bool:
+    """Whether a graph, or one around it, was resumed with an answer that names no interrupt.
+
+    Args:
+        loop: What drives the graph.
+    """
+    while loop is not None:
+        around, given = loop.config.get("configurable", {}), loop.input
+        # Answers by interrupt travel on their own, and are the very object that was given.
+        named = isinstance(given, Command) and given.resume is around.get(_ANSWERS_KEY)
+        if isinstance(given, Command) and given.resume is not None and not named:
+            return True
+        outer = loop_of(around)
+        loop = None if outer is loop else outer
+    return False
 
 
 def _named(configurable: Mapping[str, Any], loop: Any) -> int:

@@ -1,0 +1,82 @@
+"""An answer without an interrupt's id was given again to a later question, which nobody had seen.
+
+LangGraph keeps such an answer for as long as the root waits at one checkpoint. Whoever went on by the id of an
+interrupt, or without any answer, had the old one come again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool
+
+from tests.agent.inside import as_tool, cleaner
+from tests.agent.talking import CONSEQUENTIAL
+from tests.inside.support import FORMS, GRAPHS, outer
+from tests.subagents.support import as_tool as graph_as_tool
+from tests.subagents.support import inner, makes
+from tests.support import Chat, Recorder, call, says
+from toolgate_langchain import ToolGate
+
+KINDS = ("its own calls", "a GatedAgent inside", "an agent of LangGraph inside")
+
+
+def asked_of_three(form: str, kind: str, gate: ToolGate, ran: Recorder, asynchronous: bool) -> Chat:
+    """A conversation that waits for an answer to the first of three calls of one turn."""
+    calls = [call("rm", f"r{x}", x=x) for x in (1, 2, 3)]
+    tools: Sequence[BaseTool] = [ran.tool("rm", CONSEQUENTIAL)]
+    turn = says(*calls)
+    if kind != "its own calls":
+        agent = cleaner(gate, ran, *calls) if kind == "a GatedAgent inside" else inner(gate, makes(*calls), tools)
+        tools = [as_tool(agent) if kind == "a GatedAgent inside" else graph_as_tool(agent)]
+        turn = says(call("helper", "h"))
+    talk = outer(form, [turn, AIMessage("done")], tools, gate, asynchronous=asynchronous)
+    talk.say()
+    return talk
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", [*FORMS, *GRAPHS])
+def test_a_yes_without_ids_is_not_used_again_for_a_later_call_after_a_no_by_the_interrupts_id(
+    ran: Recorder, asynchronous: bool, form: str, kind: str
+) -> None:
+    talk = asked_of_three(form, kind, ToolGate(answers="lenient"), ran, asynchronous)
+    talk.resume({"type": "approve"})
+    second = talk.request
+    (waiting,) = talk.agent.get_state(talk.config).interrupts
+    talk.resume({waiting.id: {"type": "reject", "request_id": second.request_id}})
+    assert talk.request.arguments == {"x": 3} and ran.count("rm") == 0
+    talk.answer("reject")
+    assert (talk.requests, ran.runs) == ([], [("rm", {"x": 1})])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_yes_without_ids_is_not_used_again_where_the_run_is_gone_on_with_without_an_answer(
+    ran: Recorder, asynchronous: bool, kind: str
+) -> None:
+    talk = asked_of_three("in the loop", kind, ToolGate(answers="lenient"), ran, asynchronous)
+    talk.resume({"type": "approve"})
+    for _ in range(3):
+        talk.invoke(None)
+        assert talk.request.arguments == {"x": 2} and ran.runs == []
+    talk.resume({"type": "approve"})
+    talk.answer("reject")
+    assert [arguments["x"] for _, arguments in ran.runs] == [1, 2]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_that_cannot_be_read_costs_one_try_of_one_request(
+    ran: Recorder, asynchronous: bool, kind: str
+) -> None:
+    talk = asked_of_three("in the loop", kind, ToolGate(), ran, asynchronous)
+    talk.resume("yes")
+    for _ in range(3):
+        talk.invoke(None)
+    assert "2 more tries" in talk.request.error
+    (waiting,) = talk.agent.get_state(talk.config).interrupts
+    answer: Any = {"type": "approve", "request_id": talk.request.request_id}
+    talk.resume({waiting.id: answer})
+    assert (talk.request.arguments, talk.request.error) == ({"x": 2}, "")
