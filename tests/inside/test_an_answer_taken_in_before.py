@@ -10,16 +10,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import BaseTool
 
 from tests.agent.inside import as_tool, cleaner
 from tests.agent.talking import CONSEQUENTIAL
+from tests.graph.support import asks_inside
 from tests.inside.support import FORMS, GRAPHS, outer
 from tests.subagents.support import as_tool as graph_as_tool
 from tests.subagents.support import inner, makes
-from tests.support import Chat, Recorder, call, says
-from toolgate_langchain import ToolGate
+from tests.support import Chat, Recorder, ScriptedModel, call, says
+from toolgate_langchain import GatedAgent, Tier, ToolGate, ToolProfile
 
 KINDS = ("its own calls", "a GatedAgent inside", "an agent of LangGraph inside")
 
@@ -80,3 +81,30 @@ def test_an_answer_that_cannot_be_read_costs_one_try_of_one_request(
     answer: Any = {"type": "approve", "request_id": talk.request.request_id}
     talk.resume({waiting.id: answer})
     assert (talk.request.arguments, talk.request.error) == ({"x": 2}, "")
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_a_tool_of_an_agent_inside_is_not_given_a_yes_to_an_earlier_question_for_an_answer_to_its_own(
+    ran: Recorder, asynchronous: bool, kind: str
+) -> None:
+    def turn(messages: Sequence[BaseMessage]) -> AIMessage:
+        turns = sum(isinstance(one, AIMessage) for one in messages)
+        proposed = [[call("rm", "r1", x=1), call("rm", "r2", x=2)], [call("asks", "a")]]
+        return says(*proposed[turns]) if turns < len(proposed) else AIMessage("done")
+
+    gate, model = ToolGate(), ScriptedModel(script=[turn] * 6)
+    tools = [ran.tool("rm", CONSEQUENTIAL), asks_inside(ran, "asks", ToolProfile(tier=Tier.READ_ONLY))]
+    gated = kind == "a GatedAgent inside"
+    tool = (
+        as_tool(GatedAgent(model, tools, gate, name="cleaner")) if gated else graph_as_tool(inner(gate, model, tools))
+    )
+    talk = outer("in the loop", [says(call("helper", "h")), AIMessage("done")], [tool], gate, asynchronous=asynchronous)
+    talk.say()
+    talk.resume({"type": "approve", "request_id": talk.request.request_id})
+    (waiting,) = talk.agent.get_state(talk.config).interrupts
+    no: Any = {"type": "reject", "request_id": talk.request.request_id}
+    talk.resume({waiting.id: no})
+    assert ran.runs == [("rm", {"x": 1})], "the tool went on with what was no answer to it"
+    # A GatedAgent's tool cannot wait for somebody in the middle; an agent of LangGraph shows its question.
+    shown = [one.value for one in talk.agent.get_state(talk.config).interrupts]
+    assert shown == ([] if gated else [{"question": "asks"}])

@@ -26,7 +26,7 @@ from toolgate_langchain.hosts.engine.parent_run import ParentRun
 from toolgate_langchain.hosts.gated.children import Children
 from toolgate_langchain.hosts.gated.entry import kept_answer
 from toolgate_langchain.hosts.gated.runs import AgentRuntime, thread_in
-from toolgate_langchain.hosts.langgraph.carrying import Carrier
+from toolgate_langchain.hosts.langgraph.carrying import Carrier, keep_answers_from_tools
 from toolgate_langchain.hosts.langgraph.internals import has_checkpointer, pauses_reach
 from toolgate_langchain.hosts.langgraph.pauses import LeavesNothing, kept_at
 
@@ -152,6 +152,7 @@ class InGraph:
             asynchronous: Whether model and tools are awaited.
         """
         self._check(kept)
+        keep_answers_from_tools()
         around, session, answer = self._around, kept["session"], kept["answer"]
         children = Children() if session is None else Children({self._key: session})
         if answer and session is not None:

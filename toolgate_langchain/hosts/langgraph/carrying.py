@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate_langchain.approvals.answer import read_answer
 from toolgate_langchain.approvals.attempts import new_name
 from toolgate_langchain.errors import InvalidAnswerError
-from toolgate_langchain.hosts.langgraph.pauses import LeavesNothing, pause
+from toolgate_langchain.hosts.langgraph.pauses import LeavesNothing, drop_old_answer, pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.ledger import Ledger
     from toolgate_langchain.approvals.steps import Steps
 
-__all__ = ["Carrier"]
+__all__ = ["Carrier", "keep_answers_from_tools"]
 
 
 class Carrier:
@@ -134,6 +134,19 @@ class Carrier:
         """See `Carrying.failed`."""
         for request_id in list(self._claimed):
             yield from self.give_back(request_id)
+
+
+def keep_answers_from_tools() -> None:
+    """Let no tool of an agent inside take an answer to an earlier question of the gate for one to its own question."""
+    drop_old_answer(_is_the_gates)
+
+
+def _is_the_gates(raw: Any) -> bool:
+    try:
+        read_answer(raw)
+    except InvalidAnswerError:
+        return False
+    return True
 
 
 def _names_no_request(raw: Any) -> bool:

@@ -20,7 +20,7 @@ from toolgate_langchain.hosts.engine.recording import again
 from toolgate_langchain.hosts.engine.run_state import RULES, TURN
 from toolgate_langchain.hosts.engine.running_here import would_wait
 from toolgate_langchain.hosts.engine.telling import refuse
-from toolgate_langchain.hosts.langgraph.carrying import Carrier
+from toolgate_langchain.hosts.langgraph.carrying import Carrier, keep_answers_from_tools
 from toolgate_langchain.hosts.langgraph.pauses import LeavesNothing
 from toolgate_langchain.hosts.langgraph.results import channels_written, dropped, finished
 from toolgate_langchain.policy.decision import Code
@@ -51,6 +51,8 @@ class Enforcement(LastStep):
         that validation cannot change, in a thread where nothing was said yet. For all others `None`.
         """
         state, call, tool = request.state, request.tool_call, request.tool
+        if current_run.get() is not None:
+            keep_answers_from_tools()
         if state.get(TURN) or state.get(RULES) or self._gate.on_decision is not None:
             return None
         last = state["messages"][-1] if state["messages"] else None

@@ -18,7 +18,7 @@ from toolgate_langchain.hosts.langgraph.internals import CHECKPOINTER, INTERRUPT
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-__all__ = ["LeavesNothing", "Pause", "checkpoint_saved", "kept_at", "pause"]
+__all__ = ["LeavesNothing", "Pause", "checkpoint_saved", "drop_old_answer", "kept_at", "pause"]
 
 _SCRATCHPAD_KEY: Final = "__pregel_scratchpad"
 """Where a running node finds the answers to its questions, the saved ones and the one that it was resumed with."""
@@ -78,6 +78,21 @@ def pause(spent: Callable[[Any], bool] = lambda _: False) -> Pause | None:
         coming=lambda number: _coming(scratchpad, number, dropped=dropped),
         newest=anewest if isinstance(loop, AsyncPregelLoop) else lambda: _id_of(loop.checkpointer.get_tuple(where)),
     )
+
+
+def drop_old_answer(spent: Callable[[Any], bool]) -> None:
+    """Keep an answer that an earlier resume came with from whatever the running node asks; see `pause`.
+
+    Args:
+        spent: Whether an answer is none to what the node may ask.
+    """
+    try:
+        configurable: dict[str, Any] = get_config().get("configurable", {})
+    except RuntimeError:  # no graph runs here, so nothing is kept of any answer
+        return
+    scratchpad = configurable.get(_SCRATCHPAD_KEY)
+    if scratchpad is not None:
+        _drop_old(configurable, scratchpad, spent)
 
 
 def _coming(scratchpad: Any, number: int, *, dropped: bool) -> Any:
