@@ -10,7 +10,18 @@ import pytest
 
 from tests.testing.gates import FORMS, hosts_of, plain_gate, tried
 from toolgate_langchain import ApprovalRule, InMemoryLedger, ToolGate, Verdict
-from toolgate_langchain.approvals import answer, asking, judge, queue, request, rules, shown
+from toolgate_langchain.approvals import (
+    answer,
+    asking,
+    beside,
+    judge,
+    judged_record,
+    queue,
+    request,
+    rules,
+    shown,
+    taken,
+)
 from toolgate_langchain.approvals.ledger import AnswerStatus, StartStatus
 from toolgate_langchain.approvals.queue import ApprovalQueue
 from toolgate_langchain.approvals.rules import RuleView
@@ -64,7 +75,7 @@ def test_a_decision_that_allows_everything_it_knows(monkeypatch: Patch) -> None:
         known = call.entry is not None and call.arguments is not None
         return replace(decision, verdict=Verdict.ALLOW) if known else decision
 
-    for module in (judge, last_step, queue):
+    for module in (judge, last_step, taken):
         monkeypatch.setattr(module, "decide", lenient)
     names = ("words-beside-a-call", "what-the-model-learns", "switched-off-while-a-sibling-waits")
     told(tried(plain_gate, *names), *names)
@@ -202,9 +213,9 @@ def test_no_last_step_at_all(monkeypatch: Patch) -> None:
 
 
 def test_calls_and_grants_that_are_bound_to_nothing(monkeypatch: Patch) -> None:
-    for module in (judge, queue, last_step):
+    for module in (judged_record, taken, last_step):
         monkeypatch.setattr(module, "call_digest", lambda *_: "same")
-    for module in (judge, last_step):
+    for module in (judged_record, last_step):
         monkeypatch.setattr(module, "raw_digest", lambda _: "same")
     told(tried(plain_gate, "rewritten-arguments"), "rewritten-arguments")
 
@@ -230,7 +241,7 @@ def test_text_that_is_shown_as_it_is(monkeypatch: Patch) -> None:
     def plain(text: str, **_: Any) -> Shown:
         return Shown(text)
 
-    for module in (shown, request, judge, asking):
+    for module in (shown, request, beside, asking):
         monkeypatch.setattr(module, "show_text", plain)
     monkeypatch.setattr(shown, "_show_name", plain)
     names = ("hidden-in-an-argument", "hidden-in-a-tools-name", "hidden-in-a-subagents-name", "tail-out-of-sight")
@@ -238,7 +249,7 @@ def test_text_that_is_shown_as_it_is(monkeypatch: Patch) -> None:
 
 
 def test_hidden_characters_without_a_warning(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(judge, "_warnings", lambda *_: ())
+    monkeypatch.setattr(judge, "misleading", lambda *_: ())
     names = (
         "hidden-in-an-argument", "tail-out-of-sight", "sibling-with-hidden-characters", "hidden-in-a-subagents-name",
     )  # fmt: skip

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from langchain_core.messages import BaseMessage, ToolCall
-
-from toolgate_langchain.approvals.described import Describe, described
-from toolgate_langchain.approvals.heuristics import Heuristic, HeuristicContext, ask_heuristics, heuristic_name
-from toolgate_langchain.approvals.origins import log_observed, origin_notes
-from toolgate_langchain.approvals.policy_notes import policy_notes
-from toolgate_langchain.approvals.preview import PREVIEW_SECONDS, SavedPreview, take_preview
+from toolgate_langchain.approvals.beside import misleading, prepare
+from toolgate_langchain.approvals.heuristics import Heuristic, ask_heuristics, heuristic_name
+from toolgate_langchain.approvals.judged import Judged, Judging, for_operators
+from toolgate_langchain.approvals.judged_record import record_of
+from toolgate_langchain.approvals.origins import log_observed
+from toolgate_langchain.approvals.preview import PREVIEW_SECONDS
 from toolgate_langchain.approvals.recording.recorder import Recorder
-from toolgate_langchain.approvals.request import request_digest
-from toolgate_langchain.approvals.rules import RuleIndex, RuleView, ToolIdentity
-from toolgate_langchain.approvals.shown import show_arguments, show_text
-from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, raw_digest
-from toolgate_langchain.canonical import canonical_json, copy_plain, digest
+from toolgate_langchain.approvals.rules import RuleIndex, RuleView
+from toolgate_langchain.approvals.turn import Run, TurnRecord
+from toolgate_langchain.canonical import digest
 from toolgate_langchain.catalog.entry import CatalogEntry
 from toolgate_langchain.policy.approval_rule import ask_predicate
-from toolgate_langchain.policy.context import NO_RULES, CallFacts, RulesInForce, RunMemory
+from toolgate_langchain.policy.context import NO_RULES, CallFacts, RulesInForce
 from toolgate_langchain.policy.decide import ProposedCall, Rulebook, decide
 from toolgate_langchain.policy.decision import Code, Decision, Layer
 from toolgate_langchain.policy.gates import decide_offer
-from toolgate_langchain.policy.sensitive import holds_sensitive
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from langchain_core.messages import BaseMessage, ToolCall
+
+    from toolgate_langchain.approvals.described import Describe
     from toolgate_langchain.approvals.identity import Approvers
     from toolgate_langchain.approvals.ledger import Ledger
     from toolgate_langchain.approvals.rule_ledger import Said
@@ -42,7 +41,6 @@ __all__ = [
     "DEFAULT_MAX_REQUESTS",
     "FindTool",
     "TurnJudge",
-    "call_digest",
 ]
 
 DEFAULT_MAX_AUTO_APPROVALS: Final = 40
@@ -54,20 +52,6 @@ DEFAULT_MAX_REQUESTS: Final = 20
 
 FindTool = Callable[[str], CatalogEntry | None]
 """Gives the agent's tool of a name, or `None`."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Judging:
-    """What is the same for all calls of a turn."""
-
-    run: Run
-    rules: RulesInForce
-    memory: RunMemory
-    stopped: bool
-    at_cap: bool
-    messages: Sequence[BaseMessage]
-    state: Mapping[str, Any]
-    history: History | None = None
 
 
 class TurnJudge:
@@ -165,7 +149,7 @@ class TurnJudge:
             said = yield lambda: self.ledger.said(run.id, run.thread_id, run.context.caller_id, place=run.place)
         assert said is not None
         memory = said.memory
-        about = _Judging(
+        about = Judging(
             run=run,
             rules=self.view(index, run),
             memory=memory,
@@ -175,7 +159,7 @@ class TurnJudge:
             state=state or {},
             history=history,
         )
-        judged: list[tuple[ToolCall, ProposedCall, CallFacts, Decision]] = []
+        judged: list[Judged] = []
         asked = 0
         for call in calls:
             entry, resolving = find(call["name"]), self.rulebook.resolving
@@ -185,30 +169,22 @@ class TurnJudge:
                 asked += 1
                 if asked > self.max_requests:
                     decision = self._too_many()
-            judged.append((call, proposed, facts, decision))
+            judged.append(Judged(call, proposed, facts, decision))
             log_observed(self.rulebook, proposed, run, history)
-        needed = any(decision.needs_person or facts.predicate is not None for _, _, facts, decision in judged)
+        needed = any(one.decision.needs_person or one.facts.predicate is not None for one in judged)
         if not needed and not save:
             return None
         turn_id = joins or (digest("toolgate:turn:1", run.id, message_id)[:32] if derived else self.new_id())
         turn = TurnRecord(turn_id=turn_id, run_id=run.id, message_id=message_id, settled=asked == 0)
         turn.ledger = yield self.ledger.identity
         turn.read = None if history is None else history.marks()
-        for call, proposed, facts, decision in judged:
-            record = self._record(call, proposed, facts, decision, about, turn_id, derived=derived)
-            if decision.verdict is Verdict.ASK:
-                record.shown = canonical_json(proposed.arguments.values if proposed.arguments else None)[:2_000]
-                record.preview = yield from self._previewed(proposed)
-                seen = policy_notes(self.rulebook, proposed, run, history, decision)
-                record.notes = (*seen, *(yield from self._notes(call, proposed, about, index)))
-                if record.preview is not None and record.preview.fault:
-                    fault = show_text(record.preview.fault).text
-                    record.notes = (*record.notes, f"what it would do could not be told: {fault}")
-                record.allowed = self.rulebook.approval_rule.asks.get(record.name)
-                _save_schemas(record, proposed, decision)
+        for one in judged:
+            record = record_of(one, run, turn_id, None if derived else self.new_id)
+            if one.decision.verdict is Verdict.ASK:
+                yield from prepare(self, record, one, about, index)
             turn.calls.append(record)
         if self.recorder.on:
-            told = [(proposed, facts, decision) for _, proposed, facts, decision in judged]
+            told = [(one.proposed, one.facts, one.decision) for one in judged]
             yield from self.recorder.note_turn(run, turn, about.rules, memory, told)
         auto_approved = any(call.needs_person and call.verdict is Verdict.ALLOW for call in turn.calls)
         if auto_approved and not asked:
@@ -220,7 +196,7 @@ class TurnJudge:
         return Decision(Verdict.DENY, Code.TOO_MANY_REQUESTS, reason, Layer.SURFACE, needs_person=True)
 
     def _judge_one(
-        self, call: ToolCall, proposed: ProposedCall, about: _Judging, *, heuristics: bool
+        self, call: ToolCall, proposed: ProposedCall, about: Judging, *, heuristics: bool
     ) -> Steps[tuple[CallFacts, Decision]]:
         entry, arguments, context = proposed.entry, proposed.arguments, about.run.context
         facts = CallFacts(stopped=about.stopped, at_cap=about.at_cap, history=about.history)
@@ -232,19 +208,19 @@ class TurnJudge:
         decision = self._decide(proposed, about, facts)
         if not decision.needs_person or entry is None or arguments is None:
             return facts, decision
-        warnings = _warnings(proposed.name, entry, arguments.values, about.run.agent_path)
+        warnings = misleading(proposed.name, entry, arguments.values, about.run.agent_path)
         if warnings:
             facts = replace(facts, warnings=warnings)
             decision = self._decide(proposed, about, facts)
         if heuristics and self.heuristics and self._open_to_heuristics(decision, facts, entry):
-            heuristic = yield from ask_heuristics(self.heuristics, *_for_operators(call, proposed, about))
+            heuristic = yield from ask_heuristics(self.heuristics, *for_operators(call, proposed, about))
             facts = replace(facts, heuristic=heuristic, heuristics_run=True)
             decision = self._decide(proposed, about, facts)
         if decision.verdict is Verdict.ALLOW:
             decision = self.if_unattended(entry, decision, about.run)
         return facts, decision
 
-    def _decide(self, proposed: ProposedCall, about: _Judging, facts: CallFacts) -> Decision:
+    def _decide(self, proposed: ProposedCall, about: Judging, facts: CallFacts) -> Decision:
         return decide(proposed, about.run.context, self.rulebook, about.rules, about.memory, facts)
 
     @staticmethod
@@ -267,136 +243,3 @@ class TurnJudge:
             return decision
         reason = f"it is not in the unattended set of surface {surface.name!r}: {need.reason}"
         return Decision(Verdict.DENY, Code.UNATTENDED, reason, Layer.SURFACE, decision.trace, needs_person=True)
-
-    def _record(
-        self,
-        call: ToolCall,
-        proposed: ProposedCall,
-        facts: CallFacts,
-        decision: Decision,
-        about: _Judging,
-        turn_id: str,
-        *,
-        derived: bool,
-    ) -> CallRecord:
-        raw, run = raw_digest(call), about.run
-        call_id = str(call["id"])
-        request_id = digest("toolgate:late:1", run.id, turn_id, call_id, raw)[:32] if derived else self.new_id()
-        record = CallRecord(
-            call_id=call_id,
-            name=call["name"],
-            raw=raw,
-            request_id=request_id,
-            verdict=decision.verdict,
-            code=decision.code,
-            layer=decision.layer.value,
-            reason=decision.reason,
-            needs_person=decision.needs_person,
-            must_ask=decision.must_ask,
-            predicate=facts.predicate,
-            heuristic=facts.heuristic,
-            heuristics_run=facts.heuristics_run,
-            warnings=facts.warnings,
-            variant=facts.variant,
-            at_cap=facts.at_cap and decision.needs_person,
-        )
-        entry, arguments = proposed.entry, proposed.arguments
-        if entry is not None and arguments is not None:
-            record.origin, record.tier, record.memory = (
-                entry.origin,
-                entry.tier,
-                entry.widest_memory,
-            )
-            same = canonical_json(arguments.values) == canonical_json(call["args"])
-            record.arguments = None if same else arguments.values
-            record.exact = arguments.exact
-            record.sensitive = holds_sensitive(arguments.values, entry.profile.sensitive)
-            if decision.verdict is not Verdict.DENY:
-                record.fingerprint = entry.fingerprint
-                record.digest = call_digest(run, entry, arguments.values, turn_id, call_id)
-        if decision.verdict is Verdict.ALLOW:
-            record.outcome = "released"
-        elif decision.verdict is Verdict.DENY:
-            record.outcome = "refused"
-        return record
-
-    def _previewed(self, proposed: ProposedCall) -> Steps[SavedPreview | None]:
-        """What the call would do, as its tool tells it; `None` where the tool tells nothing."""
-        entry, arguments = proposed.entry, proposed.arguments
-        if entry is None or arguments is None or entry.profile.preview is None:
-            return None
-        return (yield from take_preview(entry.profile.preview, arguments.values, self.preview_seconds))
-
-    def _notes(
-        self, call: ToolCall, proposed: ProposedCall, about: _Judging, index: RuleIndex
-    ) -> Steps[tuple[str, ...]]:
-        """What a person should know besides the call itself."""
-        entry, arguments = proposed.entry, proposed.arguments
-        assert entry is not None and arguments is not None
-        notes = list(origin_notes(self.rulebook, proposed, about.run, about.history))
-        if self.describe is not None and (note := described(self.describe, *_for_operators(call, proposed, about))):
-            notes.append(note)
-        if about.at_cap:
-            turns = about.memory.auto_approved_turns
-            notes.append(f"{turns} turn{'s' if turns != 1 else ''} ran without anybody being asked")
-        if about.memory.rejections.get(entry.name):
-            notes.append("a call of this tool with other arguments was rejected in this run; this is a variant of it")
-        if not arguments.exact:
-            notes.append("validating its arguments twice gives different values, so they run as the model wrote them")
-        if index.rules and isinstance(about.rules, RuleView) and (void := about.rules.void(entry, arguments.values)):
-            notes.append(void)
-        if entry.change:
-            notes.append(show_text(entry.change).text)
-        change = yield lambda: self.ledger.change(about.run.id, entry.name)
-        if change:
-            notes.append(change)
-        return tuple(notes)
-
-
-def _for_operators(call: ToolCall, proposed: ProposedCall, about: _Judging) -> tuple[ToolCall, HeuristicContext]:
-    """One call and what surrounds it, as an operator's functions get it: a copy, so that none changes what runs."""
-    entry, arguments, context = proposed.entry, proposed.arguments, about.run.context
-    assert entry is not None and arguments is not None
-    effective = ToolCall(name=call["name"], args=copy_plain(arguments.values), id=call["id"], type="tool_call")
-    messages, state, history = about.messages, about.state, about.history
-    return effective, HeuristicContext(entry, context.surface, context.caller, messages, state, history)
-
-
-def _save_schemas(record: CallRecord, proposed: ProposedCall, decision: Decision) -> None:
-    """Keep the forms that an answer must fit, for a process that goes on asking before it has met the tool."""
-    entry = proposed.entry
-    assert entry is not None
-    if entry.arguments is not None:
-        record.args_schema = entry.arguments.json_schema
-    if decision.code == Code.INPUT_REQUIRED and entry.profile.input_schema is not None:
-        record.input_schema = dict(entry.profile.input_schema)
-
-
-def call_digest(run: Run, entry: ToolIdentity, arguments: Mapping[str, Any], turn_id: str, call_id: str) -> str:
-    """The digest that binds a grant to one exact call of one turn."""
-    context = run.context
-    return request_digest(
-        tool=entry.name,
-        origin=entry.origin,
-        fingerprint=entry.fingerprint,
-        arguments=arguments,
-        surface=context.surface.name,
-        thread=run.thread_id,
-        agent_path=run.agent_path,
-        run=run.id,
-        turn=turn_id,
-        caller=context.caller_id,
-        call_id=call_id,
-    )
-
-
-def _warnings(
-    name: str, entry: CatalogEntry, arguments: Mapping[str, Any], agent_path: tuple[str, ...]
-) -> tuple[str, ...]:
-    """What could mislead a person who looks at the call."""
-    return (
-        *show_text(name, what="the tool's name").warnings,
-        *show_text(entry.origin, what="the server's name").warnings,
-        *dict.fromkeys(one for agent in agent_path for one in show_text(agent, what="an agent's name").warnings),
-        *show_arguments(arguments)[1],
-    )

@@ -137,6 +137,15 @@ class CallRecord:
         """Whether a person's approval or edit lets it run."""
         return self.outcome in ("approved", "edited")
 
+    def refuse(self, code: str, reason: str) -> None:
+        """Settle it: it does not run.
+
+        Args:
+            code: Why, as a `Code`.
+            reason: Why, in words.
+        """
+        self.outcome, self.code, self.reason = "refused", code, reason
+
 
 @checked_dataclass(kw_only=True, slots=True, config=_STATE)
 class TurnRecord:

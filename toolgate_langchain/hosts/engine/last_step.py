@@ -13,7 +13,7 @@ from langchain_core.messages import ToolMessage
 
 from toolgate_langchain.approvals.answer import ApprovalAnswer
 from toolgate_langchain.approvals.attempts import CallStart
-from toolgate_langchain.approvals.judge import call_digest
+from toolgate_langchain.approvals.binding import call_digest
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.same_ledger import check_ledger
 from toolgate_langchain.approvals.turn import TurnRecord, raw_digest
