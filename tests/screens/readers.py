@@ -1,7 +1,8 @@
 """What existing approval screens read of an interrupt, what they refuse to show, and what they send back.
 
 Each reader does in a few lines what its screen does with the value of an interrupt and with a click.
-Their contracts were read from the sources that are named beside them.
+Their contracts were read from the sources that are named beside them: repository, path and commit, or package and
+version.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Screen:
     """One screen; the answers are those that most of them send."""
 
     edits = True
+    reasons = True
+    """Whether a rejection has room for why."""
 
     def card(self, interrupt: dict[str, Any]) -> Card:
         raise NotImplementedError
@@ -62,8 +65,13 @@ class Screen:
 
 
 class AgentChatUI(Screen):
-    """langchain-ai/agent-chat-ui, src/lib/agent-inbox-interrupt.ts (the guard) and
-    src/components/thread/agent-inbox/utils.ts (the buttons and the decision)."""
+    """The buttons and the decision: langchain-ai/agent-chat-ui, src/components/thread/agent-inbox/utils.ts, commit
+    254cd6fe68cc7529cb6914a262f2e2321699f7a6, and types.ts beside it, commit 3b5ea3e4fcff8e2b73235ea8dae741c3bdc3094f.
+
+    The guard, src/lib/agent-inbox-interrupt.ts there, was read in a copy: wqaetly/ai_agent_for_skill,
+    webui/src/lib/agent-inbox-interrupt.ts, commit 4ba03c175359dcd93222e0f9461e4d05fe636c50. A rejection needs words,
+    and an edit in which nothing was changed is sent as an approval.
+    """
 
     def card(self, interrupt: dict[str, Any]) -> Card:
         value = interrupt["value"]
@@ -79,7 +87,9 @@ class AgentChatUI(Screen):
 
 
 class DeepAgentsUI(Screen):
-    """langchain-ai/deep-agents-ui, src/app/components/ToolApprovalInterrupt.tsx."""
+    """langchain-ai/deep-agents-ui, src/app/components/ToolApprovalInterrupt.tsx, commits
+    854ac81a25c2dd845da16a9b7f3f7f1cbccc7278 and 161a3eaed8f8c271cbf095ceb1ef23b07c77d54a, and `resumeInterrupt` of
+    src/app/hooks/useChat.ts, commit 0ef05fe38eddcdd048676fc1fbde602e1441e045."""
 
     def card(self, interrupt: dict[str, Any]) -> Card:
         value = interrupt["value"]
@@ -92,7 +102,8 @@ class DeepAgentsUI(Screen):
 
 
 class DeepAgentsUICards(Screen):
-    """langchain-ai/deep-agents-ui, src/app/components/InterruptActions.tsx and hooks/useChat.ts."""
+    """langchain-ai/deep-agents-ui, src/app/components/InterruptActions.tsx and `sendHumanResponse` of
+    src/app/hooks/useChat.ts, both at commit 7858736e91bb739f6c7a976f8fcee16ea45d5e68."""
 
     def card(self, interrupt: dict[str, Any]) -> Card:
         value = interrupt["value"]
@@ -106,8 +117,10 @@ class DeepAgentsUICards(Screen):
 
 
 class DeepAgentsCode(Screen):
-    """deepagents-code 0.1.88, tui/textual_adapter.py and client/non_interactive.py: an interrupt that is not a
-    valid `HITLRequest` ends the turn or is rejected unseen; tui/widgets/approval.py: the menu."""
+    """The package deepagents-code 0.1.88, tui/textual_adapter.py and client/non_interactive.py: an interrupt that is
+    not a valid `HITLRequest` ends the turn or is rejected unseen; tui/widgets/approval.py: the menu. In their
+    repository: langchain-ai/deepagents, libs/code/deepagents_code/, commits 953b33389bb6a5d0fe70c42d1b873af09730573f,
+    a1abe6f32697e2478fa46416fb8e9e182765a069 and 58e7b781ba70356e65ed606c7b9724172709e0a2."""
 
     edits = False
 
@@ -120,9 +133,13 @@ class DeepAgentsCode(Screen):
 
 
 class DeepAgentsAcp(Screen):
-    """deepagents-acp 0.0.13, server.py: what an editor shows, and what a click in it becomes."""
+    """The package deepagents-acp 0.0.13, `_handle_interrupts` of server.py: what an editor shows, and what a click in
+    it becomes. A closed dialogue becomes a rejection too. Only one of a plan, a call of `write_todos`, has words, the
+    screen's own, as "feedback". In its repository: langchain-ai/deepagents, libs/acp/deepagents_acp/server.py, commit
+    eaae74950f5b83bec6464d7fdc7f962866cd3013."""
 
     edits = False
+    reasons = False
 
     def card(self, interrupt: dict[str, Any]) -> Card:
         assert isinstance(interrupt["value"], dict)
@@ -130,12 +147,15 @@ class DeepAgentsAcp(Screen):
         return Card(only.get("name", "tool"), only.get("args", {}), frozenset({"approve", "reject"}), "")
 
     def reject(self, card: Card, reason: str) -> Any:
-        return decisions({"type": "reject", "feedback": reason})
+        return decisions({"type": "reject"})
 
 
 class AgentInbox(Screen):
-    """langchain-ai/agent-inbox, src/components/agent-inbox/contexts/utils.ts (`normalizeInterrupt`), utils.ts (the
-    answers), contexts/ThreadContext.tsx (`sendHumanResponse`, which rewords types and leaves `args`)."""
+    """langchain-ai/agent-inbox, below src/components/agent-inbox: contexts/utils.ts (`normalizeInterrupt`), commit
+    0263e34f59a2da51c26418f930ee2f331bb40570; utils.ts (the answers), commit 8bc95715e8864effdf5fa522497dbe1db81b48cd;
+    hooks/use-interrupted-actions.tsx (which of them is sent; "ignore" always has a button), commit
+    091034b27a812ccc403007129bff12c272d3e729; contexts/ThreadContext.tsx (`sendHumanResponse`, which rewords types and
+    leaves `args`), commit 1141fd0292d65b0a5d88bc2f318dc009d31f217c."""
 
     def card(self, interrupt: dict[str, Any]) -> Card:
         value = interrupt["value"]
@@ -161,7 +181,10 @@ class AgentInbox(Screen):
 
 
 class AgentInboxOwnShape(AgentInbox):
-    """The same, as it answers where it does not reword: `HumanResponse` of langgraph.prebuilt.interrupt."""
+    """The same, as it answers where it does not reword: contexts/ThreadContext.tsx, commit
+    8e2dfd0f27a0514eb683fa49a28c6600dd85d7f1, which sends `HumanResponse` of langgraph.prebuilt.interrupt."""
+
+    reasons = False
 
     def approve(self, card: Card) -> Any:
         return [{"type": "accept", "args": {"action": card.name, "args": card.args}}]
@@ -180,8 +203,10 @@ class AgentInboxOwnShape(AgentInbox):
 
 
 class AgUi(Screen):
-    """ag-ui-protocol/ag-ui, integrations/langgraph/python/ag_ui_langgraph/interrupts.py: the fields that it takes
-    out of the value; a page of one's own behind it has two buttons, and closing it sends the sentinel."""
+    """ag-ui-protocol/ag-ui, integrations/langgraph/python/ag_ui_langgraph/interrupts.py, commit
+    3989503c5068de0c650079cc025457e1ad5f1b2f: the fields that it takes out of the value; a page of one's own behind it
+    has two buttons. The package ag-ui-langgraph 0.0.47, agent.py (`_build_command_from_agui_resume`): what the page
+    sent is the answer, and closing it sends the sentinel."""
 
     edits = False
 

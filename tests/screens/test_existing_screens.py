@@ -64,8 +64,7 @@ class TestWhatAPersonDoesHappens:
         assert desk.talk.requests == []
         told = desk.talk.result("s")
         assert "rejected" in told
-        # The one screen that has no field for a reason says "ignore".
-        assert "not to her" in told or isinstance(desk.screen, AgentInboxOwnShape)
+        assert ("not to her" in told) == desk.screen.reasons
 
     def test_each_call_of_a_turn_gets_the_answer_that_was_given_to_it(self, sit: Sit, ran: Recorder) -> None:
         desk = sit(says(call("send", "a", to="ann"), call("send", "b", to="bob"), call("send", "c", to="cid")))
