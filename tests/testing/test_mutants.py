@@ -29,6 +29,7 @@ from toolgate_langchain.approvals.shown import Shown
 from toolgate_langchain.catalog import arguments, catalog, entry, hints, intake, meeting
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
+from toolgate_langchain.hosts import deciding
 from toolgate_langchain.hosts.engine import last_step, refusal
 from toolgate_langchain.hosts.engine.offering import Offering
 from toolgate_langchain.hosts.inside.agents_inside import AgentsInside
@@ -82,9 +83,7 @@ def test_a_decision_that_allows_everything_it_knows(monkeypatch: Patch) -> None:
 
 
 def test_a_gate_that_explains_something_else_than_it_decides(monkeypatch: Patch) -> None:
-    from toolgate_langchain.hosts import gate
-
-    monkeypatch.setattr(gate, "explain", lambda *more: replace(decide_module.explain(*more), code="fine"))
+    monkeypatch.setattr(deciding, "explain", lambda *more: replace(decide_module.explain(*more), code="fine"))
     told(tried(plain_gate, "explain-and-decide"), "explain-and-decide")
 
 

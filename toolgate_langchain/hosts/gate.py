@@ -16,43 +16,29 @@ from toolgate_langchain.approvals.judge import (
 from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
 from toolgate_langchain.approvals.preview import PREVIEW_SECONDS, check_preview_seconds
 from toolgate_langchain.approvals.recording.recorder import Recorder
-from toolgate_langchain.approvals.rules import RuleIndex, RuleView, StandingRule
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.errors import ConfigurationError, needs_extra
 from toolgate_langchain.hosts.checks import (
-    check_call,
     check_callables,
     check_caps,
     check_expiry,
-    check_given,
     check_kinds,
     check_lists,
-    check_names,
     check_record,
 )
+from toolgate_langchain.hosts.deciding import Deciding
 from toolgate_langchain.hosts.engine.named import Named, named_tools
+from toolgate_langchain.hosts.offers import surfaces_by_name
 from toolgate_langchain.hosts.remembered import Remembered
 from toolgate_langchain.policy.approval_rule import ApprovalRule
-from toolgate_langchain.policy.caller import Caller, RunConfiguration
-from toolgate_langchain.policy.context import (
-    NO_RULES,
-    CallFacts,
-    RulesInForce,
-    RunContext,
-    RunMemory,
-    worst_zone,
-)
-from toolgate_langchain.policy.decide import ProposedCall, Rulebook, decide, explain
-from toolgate_langchain.policy.gates import OfferDecision, decide_offer, filter_offerable
+from toolgate_langchain.policy.decide import Rulebook
 from toolgate_langchain.policy.surface import Surface
-from toolgate_langchain.policy.unattended import UnattendedToolFilter
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from datetime import timedelta
 
     from langchain.agents.middleware.types import AgentMiddleware
-    from langchain_core.messages import ToolCall
     from langchain_core.tools import BaseTool
 
     from toolgate_langchain.approvals.answer import ApprovalAnswer
@@ -66,8 +52,6 @@ if TYPE_CHECKING:
     from toolgate_langchain.hosts.langgraph.middleware import ToolGateMiddleware
     from toolgate_langchain.hosts.record import Observer
     from toolgate_langchain.policy.arguments import ArgumentPolicy
-    from toolgate_langchain.policy.decision import Decision
-    from toolgate_langchain.vocabulary import TrustZone
 
 __all__ = ["DEFAULT_SURFACES", "ToolGate"]
 
@@ -75,7 +59,7 @@ DEFAULT_SURFACES = (Surface("chat"), Surface("cli"), Surface("cron", attended=Fa
 """The surfaces of a gate that names none."""
 
 
-class ToolGate(Remembered):
+class ToolGate(Deciding, Remembered):
     """One gate for every tool call: what may be offered, what runs, what waits, what is refused.
 
     Args:
@@ -138,7 +122,7 @@ class ToolGate(Remembered):
         check_lists({"surfaces": surfaces, "argument_policies": argument_policies, "heuristics": heuristics})
         check_caps({"max_auto_approvals": max_auto_approvals, "max_requests_per_turn": max_requests_per_turn})
         self.catalog = catalog if catalog is not None else ToolCatalog()
-        self.surfaces = _by_name(surfaces)
+        self.surfaces = surfaces_by_name(surfaces)
         if answers not in ("strict", "lenient"):
             raise ConfigurationError(f"answers is {answers!r}; it must be 'strict' or 'lenient'")
         for position, policy in enumerate(argument_policies):
@@ -170,157 +154,6 @@ class ToolGate(Remembered):
     def recorder(self) -> Recorder:
         """What is written into the record."""
         return self.judge.recorder
-
-    # --- what may take part -------------------------------------------------------------------
-
-    def surface(self, surface: str | Surface) -> Surface:
-        """The surface of a name.
-
-        Raises:
-            ConfigurationError: For a name that this gate does not have.
-        """
-        if isinstance(surface, Surface):
-            if self.surfaces.get(surface.name) != surface:
-                raise ConfigurationError(f"surface {surface.name!r} is not one of this gate; add it to `surfaces`")
-            return surface
-        found = self.surfaces.get(surface) if isinstance(surface, str) else None
-        if found is None:
-            raise ConfigurationError(f"unknown surface {surface!r}; known: {', '.join(map(repr, self.surfaces))}")
-        return found
-
-    def context(
-        self,
-        surface: str | Surface,
-        *,
-        caller: Caller | None = None,
-        configuration: RunConfiguration | None = None,
-        zone: TrustZone | Sequence[TrustZone | None] | None = None,
-    ) -> RunContext:
-        """Where and for whom a run is driven, checked.
-
-        Args:
-            surface: A surface of this gate or its name.
-            caller: For whom; `None` is nobody, and nobody is not an administrator.
-            configuration: What the run may use; `None` restricts nothing.
-            zone: Where the run's models run, one or one per model; `None` leaves the zone gate off.
-
-        Raises:
-            ConfigurationError: For an unknown surface, a group that no tool is in, or a wrong type.
-        """
-        if caller is not None and not isinstance(caller, Caller):
-            raise ConfigurationError(f"caller is {caller!r}, which is not a Caller")
-        if configuration is not None and not isinstance(configuration, RunConfiguration):
-            raise ConfigurationError(f"configuration is {configuration!r}, which is not a RunConfiguration")
-        if configuration is not None and configuration.groups is not None:
-            known = self.catalog.groups()
-            if unknown := sorted(configuration.groups - known):
-                raise ConfigurationError(
-                    f"configuration.groups names {', '.join(map(repr, unknown))}, which no tool is in; "
-                    f"known groups: {', '.join(map(repr, sorted(known))) or 'none'}"
-                )
-        try:
-            worst = worst_zone(zone)
-        except TypeError as error:
-            raise ConfigurationError(str(error)) from error
-        return RunContext(self.surface(surface), caller, () if configuration is None else (configuration,), worst)
-
-    def decide_offer(self, name: str, *, surface: str | Surface, **where: Any) -> OfferDecision:
-        """Whether a tool may take part in a run, and the first gate that says no.
-
-        Args:
-            name: The tool.
-            surface: Where the run is driven from.
-            **where: `caller`, `configuration`, `zone`, as for `context`.
-        """
-        check_names([name])
-        return decide_offer(self.catalog.get(name), self.context(surface, **where), self.catalog)
-
-    def filter_offerable(self, names: Sequence[str] | None, *, surface: str | Surface, **where: Any) -> list[str]:
-        """The names that may be offered, in their order; `None` requests all that is enabled.
-
-        Args:
-            names: What is requested.
-            surface: Where the run is driven from.
-            **where: `caller`, `configuration`, `zone`, as for `context`.
-        """
-        if names is not None:
-            check_names(names)
-        return filter_offerable(names, self.context(surface, **where), self.catalog)
-
-    def unattended_filter(self, surface: str | Surface) -> UnattendedToolFilter:
-        """The filter of tools that run without any human pause on a surface."""
-        return UnattendedToolFilter(self.approval_rule, self.catalog.known, self.surface(surface))
-
-    def unattended(self, names: Sequence[str], *, surface: str | Surface) -> list[str]:
-        """The names, in their order, that never pause a run on a surface."""
-        check_names(names)
-        return self.unattended_filter(surface).unattended(names)
-
-    # --- one call -----------------------------------------------------------------------------
-
-    def decide(self, call: ToolCall | Mapping[str, Any], *, surface: str | Surface, **given: Any) -> Decision:
-        """Decide one call. Pure: nothing is asked, written or consumed.
-
-        Args:
-            call: A LangChain tool call; `name` and `args` are read.
-            surface: Where the run is driven from.
-            **given: `caller`, `configuration` and `zone` as for `context`; `rules` (standing rules,
-                or a `RulesInForce`), `memory` (`RunMemory`), `facts` (`CallFacts`), `now`,
-                `agent_path` and `run_id` for rules.
-        """
-        return decide(*self._question(call, surface, **given))
-
-    def explain(self, call: ToolCall | Mapping[str, Any], *, surface: str | Surface, **given: Any) -> Decision:
-        """Decide as `decide` does, with all nine rows in the trace.
-
-        Args:
-            call: A LangChain tool call.
-            surface: Where the run is driven from.
-            **given: As for `decide`.
-        """
-        return explain(*self._question(call, surface, **given))
-
-    def _question(
-        self,
-        call: ToolCall | Mapping[str, Any],
-        surface: str | Surface,
-        *,
-        rules: RulesInForce | Sequence[StandingRule] = (),
-        memory: RunMemory | None = None,
-        facts: CallFacts | None = None,
-        now: datetime | None = None,
-        agent_path: tuple[str, ...] = (),
-        run_id: str = "",
-        **where: Any,
-    ) -> tuple[ProposedCall, RunContext, Rulebook, RulesInForce, RunMemory, CallFacts]:
-        check_call(call)
-        check_given({"memory": (memory, RunMemory), "facts": (facts, CallFacts), "now": (now, datetime)})
-        context = self.context(surface, **where)
-        if isinstance(rules, list | tuple):
-            for rule in rules:
-                if not isinstance(rule, StandingRule):
-                    raise ConfigurationError(f"rules holds {rule!r}, which is not a StandingRule")
-            index = RuleIndex(rules)
-            time = now or self.judge.clock()
-            view: RulesInForce = (
-                RuleView(
-                    index,
-                    surface=context.surface.name,
-                    agent_path=agent_path,
-                    run_id=run_id,
-                    now=time,
-                    caller=context.caller_id,
-                )
-                if rules
-                else NO_RULES
-            )
-        else:
-            if not callable(getattr(rules, "denies", None)) or not callable(getattr(rules, "allows", None)):
-                raise ConfigurationError(f"rules is {rules!r}; it must be a list of StandingRule, or a RulesInForce")
-            view = rules  # type: ignore[assignment]  # whatever is no list of rules is a RulesInForce
-        entry, resolving = self.catalog.known(call["name"]), self.rulebook.resolving
-        proposed = ProposedCall.of(call["name"], call["args"], entry, resolving)
-        return proposed, context, self.rulebook, view, memory or RunMemory(), facts or CallFacts()
 
     # --- hosts --------------------------------------------------------------------------------
 
@@ -436,16 +269,3 @@ class ToolGate(Remembered):
             from toolgate_langchain.hosts.langgraph.driving import answer_steps
 
         return arun_steps(answer_steps(self, agent, config, answer, by=by, asynchronous=True))
-
-
-def _by_name(surfaces: Sequence[Surface]) -> dict[str, Surface]:
-    by_name: dict[str, Surface] = {}
-    for surface in surfaces:
-        if not isinstance(surface, Surface):
-            raise ConfigurationError(f"surfaces holds {surface!r}, which is not a Surface")
-        if surface.name in by_name:
-            raise ConfigurationError(f"two surfaces are named {surface.name!r}; rename one")
-        by_name[surface.name] = surface
-    if not by_name:
-        raise ConfigurationError("surfaces is empty; a gate needs at least one")
-    return by_name
