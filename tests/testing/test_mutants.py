@@ -26,7 +26,7 @@ from toolgate_langchain.approvals.ledger import AnswerStatus, StartStatus
 from toolgate_langchain.approvals.queue import ApprovalQueue
 from toolgate_langchain.approvals.rules import RuleView
 from toolgate_langchain.approvals.shown import Shown
-from toolgate_langchain.catalog import arguments, catalog, entry, hints, intake, meeting
+from toolgate_langchain.catalog import arguments, entry, hints, intake, meeting, remote_tools
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
 from toolgate_langchain.hosts import deciding
@@ -307,7 +307,7 @@ def test_plain_data_that_counts_as_a_profile(monkeypatch: Patch) -> None:
 
 
 def test_servers_whose_names_nobody_compares(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(catalog, "looks_like", lambda *_: None)
+    monkeypatch.setattr(remote_tools, "looks_like", lambda *_: None)
     told(tried(plain_gate, "servers-that-read-alike"), "servers-that-read-alike")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,11 @@ from toolgate_langchain.catalog.checks import (
 )
 from toolgate_langchain.catalog.entry import CatalogEntry
 from toolgate_langchain.catalog.fitting import misnamed_argument
-from toolgate_langchain.catalog.heard_of import HeardOf
-from toolgate_langchain.catalog.intake import CLAIMED, RefusedTool, looks_like, take_in
-from toolgate_langchain.catalog.kept import read_definitions, written_definitions
-from toolgate_langchain.catalog.mcp import DEFAULT_WAIT, Listing, finish, list_servers
+from toolgate_langchain.catalog.intake import CLAIMED, RefusedTool
+from toolgate_langchain.catalog.mcp import DEFAULT_WAIT
 from toolgate_langchain.catalog.meeting import met_entry, own_profile
 from toolgate_langchain.catalog.profile import ToolProfile, claims_profile
-from toolgate_langchain.catalog.remote import RemoteServer
+from toolgate_langchain.catalog.remote_tools import RemoteTools
 from toolgate_langchain.errors import CatalogError, ToolGateError
 
 if TYPE_CHECKING:
@@ -32,15 +29,13 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from typing_extensions import Unpack
 
-    from toolgate_langchain.catalog.definition import Definition
+    from toolgate_langchain.catalog.remote import RemoteServer
     from toolgate_langchain.catalog.switches import CatalogOptions
 
-__all__ = ["RefusedTool", "ToolCatalog"]
-
-logger = logging.getLogger("toolgate_langchain")
+__all__ = ["ToolCatalog"]
 
 
-class ToolCatalog(HeardOf):
+class ToolCatalog(RemoteTools):
     """The profiles of all tools that an agent can have.
 
     Names are compared byte for byte. The agent's own tools count as registered, unclassified, at
@@ -65,15 +60,9 @@ class ToolCatalog(HeardOf):
         disabled_groups: Iterable[str] = (),
         definitions: Iterable[Mapping[str, Any]] = (),
     ) -> None:
-        super().__init__(enabled=enabled, disabled_groups=disabled_groups)
+        super().__init__(enabled=enabled, disabled_groups=disabled_groups, definitions=definitions)
         check_switch("closed", closed)
         self._closed = closed
-        self._pinned: dict[tuple[str, str], Definition] = read_definitions(definitions)
-        self._met: dict[str, CatalogEntry] = {}
-        self._withdrawn: dict[str, CatalogEntry] = {}
-        self._not_taken: dict[str, RefusedTool] = {}
-        self._records: dict[str, RemoteServer] = {}
-        self._refused: list[RefusedTool] = []
 
     @classmethod
     def from_tools(
@@ -191,106 +180,6 @@ class ToolCatalog(HeardOf):
         check_profile(name, profile)
         self._add(CatalogEntry(name, profile))
 
-    def add_remote(
-        self,
-        server: RemoteServer,
-        tools: Sequence[BaseTool] | Callable[[], Sequence[BaseTool]],
-    ) -> tuple[RefusedTool, ...]:
-        """Register the tools of a remote server; called again, it takes the server's new list.
-
-        Nothing that a server sends can raise out of here: a tool with a malformed or taken name is
-        refused and reported, and a server that throws loses only its own tools. What the record says
-        of a tool that the server does not list is reported too; until the two agree, tools that the
-        record does not name are refused, because one of them may be the one that was meant.
-
-        Args:
-            server: The operator's record.
-            tools: The server's tools, or a function that fetches them.
-
-        Returns:
-            What was refused, also kept in `refused`.
-        """
-        if not isinstance(server, RemoteServer):
-            raise CatalogError(f"server is {server!r}, which is not a RemoteServer")
-        refused: list[RefusedTool] = []
-        try:
-            sent = list(tools() if callable(tools) else tools)
-        except Exception as error:
-            refused.append(RefusedTool(server.name, "", f"the server's tools could not be listed: {error}"))
-            sent = []
-        with self._lock:
-            origin = f"server:{server.name}"
-            problem = self._server_problem(server)
-            if problem is None:
-                for name in [name for name, entry in self._entries.items() if entry.origin == origin]:
-                    self._withdrawn[name] = self._entries.pop(name)
-                self._records[server.name] = server
-                self._not_taken = {name: one for name, one in self._not_taken.items() if one.server != server.name}
-            else:
-                refused.append(RefusedTool(server.name, "", problem))
-                sent = []
-            # What another server listed before stays its own: agents may still have that tool, and a server that
-            # fails for a moment must not lose its names, with all that was said of them, to another.
-            before = {name: entry for name, entry in self._withdrawn.items() if entry.origin != origin}
-            intake = take_in(server, sent, {**before, **self._entries}, self._pinned)
-            for entry in intake.entries:
-                self._entries[entry.name] = entry
-                self._withdrawn.pop(entry.name, None)
-            refused += intake.refused
-            for one in intake.refused:
-                self._not_taken.setdefault(one.name, one)
-            self._refused += [*refused, *(claim for claim in intake.claims if claim not in self._refused)]
-            self._met.clear()
-            self.version += 1
-        return tuple(refused)
-
-    def add_mcp(
-        self, client: Any, servers: Iterable[RemoteServer] = (), *, within: float = DEFAULT_WAIT
-    ) -> tuple[RefusedTool, ...]:
-        """Register the tools of MCP servers; called again, it takes their new lists.
-
-        A server that cannot be reached, throws or takes too long loses only its own tools. What was
-        refused is logged as a warning.
-
-        Args:
-            client: A `MultiServerMCPClient` of langchain-mcp-adapters, or the `MCPAdapter`s of
-                `langchain.mcp` by server name. Names and launch identities are read from it.
-            servers: The operator's records, by the client's names of the servers. A server without
-                one keeps the one it has, else gets an empty one. A `launch` that is written there
-                must be the client's.
-            within: Seconds that each server has to list its tools.
-
-        Returns:
-            What was refused, also kept in `refused`.
-
-        Raises:
-            CatalogError: For something that is no such client, two records for one server, a record
-                for a server that the client does not have, or where an event loop runs.
-        """
-        return self._take_listings(finish(list_servers(client, servers, within, self._records)))
-
-    async def aadd_mcp(
-        self, client: Any, servers: Iterable[RemoteServer] = (), *, within: float = DEFAULT_WAIT
-    ) -> tuple[RefusedTool, ...]:
-        """As `add_mcp`, for asynchronous code."""
-        return self._take_listings(await list_servers(client, servers, within, self._records))
-
-    def _take_listings(self, listings: Iterable[Listing]) -> tuple[RefusedTool, ...]:
-        refused = [one for listing in listings for one in self.add_remote(listing.server, listing.get)]
-        for one in refused:
-            logger.warning("refused %r of server %r: %s", one.name or "all tools", one.server, one.why)
-        return tuple(refused)
-
-    def _server_problem(self, server: RemoteServer) -> str | None:
-        """Why a server cannot be one of this catalog's, or `None`."""
-        others = {entry.server.name: entry.server for entry in self._entries.values() if entry.server is not None}
-        known = others.get(server.name)
-        if known is not None and known != server and known.launch != server.launch:
-            return "another server has this name with another launch identity"
-        if (twin := looks_like(server.name, others)) is not None:
-            return f"its name reads like that of server {twin!r}; rename one of them"
-        return None
-
     def _report_claim(self, tool: BaseTool) -> None:
         """Note that a tool's metadata has our key with something that is ignored there."""
         if claims_profile(tool) and (claim := RefusedTool("", tool.name, CLAIMED)) not in self._refused:
@@ -344,23 +233,9 @@ class ToolCatalog(HeardOf):
         """All registered tools that run in this process, to give to an agent; none that was refused."""
         return [entry.tool for entry in self._entries.values() if entry.tool is not None]
 
-    def definitions(self) -> list[dict[str, Any]]:
-        """The definitions of servers' tools as they were first seen, as plain JSON to keep for another process.
-
-        What is written of a tool holds for that definition. Given to `ToolCatalog(definitions=...)`, or to
-        `from_mcp` as well, it does so there, and what a server changed meanwhile is asked about and shown.
-        """
-        with self._lock:
-            return written_definitions(self._pinned)
-
     def groups(self) -> frozenset[str]:
         """The names of all groups that a registered tool is in or that were switched."""
         return self.groups_of_tools() | self._disabled_groups
-
-    @property
-    def refused(self) -> tuple[RefusedTool, ...]:
-        """What remote servers offered and the catalog did not take in."""
-        return tuple(self._refused)
 
     def meet(self, tool: BaseTool) -> CatalogEntry:
         """The entry for a tool that an agent really has, registered or met at first sight.
