@@ -281,12 +281,14 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
             yield self._last(progress)
             return
         progress = run_steps(self._entry.enter(given, config))
+        progress.saved = self._saves_each_step()
         try:
             more = True
             while more:
                 more = run_steps(self._step(progress, asynchronous=False))
                 if part := _new(progress):
                     yield part
+            run_steps(self._loop.hand_out(progress))
             yield self._last(progress)
         finally:
             run_steps(self._entry.leave(progress))
@@ -299,12 +301,14 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
             yield self._last(progress)
             return
         progress = await arun_steps(self._entry.enter(given, config))
+        progress.saved = self._saves_each_step()
         try:
             more = True
             while more:
                 more = await arun_steps(self._step(progress, asynchronous=True))
                 if part := _new(progress):
                     yield part
+            await arun_steps(self._loop.hand_out(progress))
             yield self._last(progress)
         finally:
             await arun_steps(self._entry.leave(progress))
@@ -320,6 +324,11 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
 
         parts = Parts(str(self.name), self._runs, self._tools, self._entry, self._step)
         return InGraph(parts, given, words, config, around)
+
+    def _saves_each_step(self) -> bool:
+        """Whether `keep` has what the run goes on from; inside of a tool that is the session of the agent around it."""
+        around = current_run.get()
+        return self._keep is not None and (around is None or around.children is None)
 
     def _step(self, progress: Progress, *, asynchronous: bool) -> Steps[bool]:
         """One step, after which the session is kept, also where it raised."""

@@ -133,13 +133,28 @@ class AgentLoop(BaseTurns):
             yield from self._turn_of_the_model(progress, asynchronous=asynchronous)
         return progress.status == "open"
 
+    def hand_out(self, progress: Progress) -> Steps[None]:
+        """Whoever drives the agent gets the session now: forget what the calls of turns that are over gave.
+
+        Until then it has the session of before alone, and goes on from that where a model fails or a worker dies.
+
+        Args:
+            progress: The conversation, whose run ended or waits.
+        """
+        if not self._runs.kept:
+            return
+        message = last_ai_message(progress.messages)
+        begun = message is not None and _results(progress.messages, message)
+        if progress.status == "done" or (progress.further and not begun):
+            yield from self._runs.forget_results(self._runs.run_of(progress.state, progress.where))
+
     # --- the model ----------------------------------------------------------------------------
 
     def _turn_of_the_model(self, progress: Progress, *, asynchronous: bool) -> Steps[None]:
         if progress.turns >= self._max_turns:
             raise TurnLimitReached(progress.session(), self._max_turns)
         run = self._runs.run_of(progress.state, progress.where)
-        if self._runs.kept:
+        if self._runs.kept and progress.saved:
             # What the step before this one gave is in the session that was kept of it.
             yield from self._runs.forget_results(run)
         self._offering.further_models.check(self._model, progress.where)
@@ -162,7 +177,7 @@ class AgentLoop(BaseTurns):
                 _ask_nobody(turn, around.tool_name)
         yield from tell_unreadable(self._gate, run, message)
         # Only now: a heuristic that raises leaves nothing of the turn behind.
-        progress.turns += 1
+        progress.turns, progress.further = progress.turns + 1, True
         progress.state["messages"] = [*before, *told]
         if turn is not None:
             progress.state[TURN] = turn.to_json()

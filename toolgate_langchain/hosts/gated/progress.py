@@ -60,6 +60,10 @@ class Progress:
     """Under which it is kept in the call that the agent runs in, where it is."""
     told: int = 0
     """Messages that whoever streams has seen."""
+    saved: bool = False
+    """Whether each step is kept, before the next one begins, where the conversation goes on from after a failure."""
+    further: bool = False
+    """Whether its model had a turn since it was entered, so that it has what all turns before that one gave."""
 
     @property
     def messages(self) -> list[BaseMessage]:

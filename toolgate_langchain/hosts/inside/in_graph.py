@@ -174,6 +174,7 @@ class InGraph:
         # Whoever waited has its answer, and goes on from what was saved.
         if progress is None or progress.status != "open":
             progress = yield from parts.entry.enter(self._given, config)
+            progress.saved = True  # in the checkpoints, before the next step begins
         progress.where = AgentRuntime(config, parts.tools)
         try:
             if session is None:
