@@ -31,7 +31,12 @@ def test_the_session_of_before_goes_on_with_the_result_of_the_call(ran: Recorder
 
 
 def test_so_does_a_result_with_turns_behind_it_that_nobody_was_asked_about(ran: Recorder, asynchronous: bool) -> None:
-    script: list[Turn] = [says(call("send", "a", n=1)), says(call("send", "b", n=1)), away, says(call("send", "c", n=1))]
+    script: list[Turn] = [
+        says(call("send", "a", n=1)),
+        says(call("send", "b", n=1)),
+        away,
+        says(call("send", "c", n=1)),
+    ]
     told = talk(script, [ran.tool("send", CONSEQUENTIAL)], ran, asynchronous=asynchronous, thread="t").say()
     before = told.session
     with pytest.raises(Unreachable):
