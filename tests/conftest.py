@@ -1,9 +1,18 @@
-"""The garbage collector looks at what tests make, and at nothing that was loaded before them."""
+"""What keeps the tests quick: where the garbage collector looks, and which core a worker has."""
 
 import gc
 from collections.abc import Generator
 
 import pytest
+
+from tests.cores import one_core
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let each worker of pytest-xdist keep to a core of its own."""
+    worker = getattr(config, "workerinput", None)
+    if worker is not None and worker["workercount"] > 1:
+        one_core(int(worker["workerid"].removeprefix("gw")))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -22,8 +22,11 @@ import toolgate_langchain.hosts.inside.subagents
 import toolgate_langchain.hosts.langgraph.driving
 import toolgate_langchain.hosts.langgraph.middleware
 import toolgate_langchain.ui.console
+from tests.cores import all_cores
 
 __all__ = ["langchain", "langchain_openai", "langgraph", "psycopg", "sqlalchemy", "tests", "toolgate_langchain", "vcr"]
 
 # No child looks for garbage in it, which would also copy what it shares with the others.
 gc.freeze()
+# The worker that starts the server keeps to one core; processes that meet on purpose are to meet in every way.
+all_cores()

@@ -8,6 +8,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.behaviours.answering import approve, give, reject
+from tests.cores import every_core
 from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import Tier, ToolGate, ToolProfile
 from toolgate_langchain.errors import AlreadyAnsweredError
@@ -159,6 +160,7 @@ class TestTheSameAnswerSentTwice:
         assert ran.count("send") == 1
 
 
+@every_core()
 def at_once(work: Callable[[], Any], *, times: int) -> list[Any]:
     """Do something in several threads that all start together."""
     barrier, done = threading.Barrier(times), []

@@ -6,6 +6,7 @@ from typing import Literal
 
 import pytest
 
+from tests.cores import every_core
 from toolgate_langchain import ApprovalAnswer, InMemoryLedger
 from toolgate_langchain.approvals.attempts import CallStart
 from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, StartStatus
@@ -105,6 +106,7 @@ class TestGrants:
         assert ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=False)) is StartStatus.USED
         assert ledger.start(CallStart("r", "digest", needs_grant=True, repeatable=True)) is StartStatus.STARTED
 
+    @every_core()
     def test_of_many_threads_at_once_exactly_one_starts(self, ledger: InMemoryLedger) -> None:
         ledger.grant("r", "digest")
         barrier, starts = threading.Barrier(8), list[StartStatus]()

@@ -17,6 +17,7 @@ from langgraph.types import interrupt
 from pydantic import BaseModel
 
 from tests.behaviours.processes import run_child
+from tests.cores import every_core
 from tests.graph.support import graph_chat
 from tests.ledger.databases import Databases
 from tests.subagents.support import as_tool, inner, makes
@@ -357,6 +358,7 @@ def test_an_answer_that_another_worker_is_carrying_is_left_to_it(fewer: Worker) 
     assert told(fewer.resume(talk)) == [("thread", "resumed")]
 
 
+@every_core()
 def test_of_workers_that_look_at_the_same_moment_one_carries_each_answer(databases: Databases) -> None:
     ran, saver, threads = Recorder(), InMemorySaver(), [f"t{number}" for number in range(6)]
     url = databases.url.replace("timeout=0.2", "timeout=30")

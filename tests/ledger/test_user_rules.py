@@ -7,6 +7,7 @@ from typing import Any, Literal
 import pytest
 from sqlalchemy import Connection, text
 
+from tests.cores import every_core
 from tests.ledger.databases import Databases
 from tests.ledger.test_contract_kept import a_rule
 from toolgate_langchain import ApprovalAnswer, InMemoryLedger, Remember, SqlLedger, StandingRule, Tier
@@ -301,6 +302,7 @@ class TestSharedByWorkers:
         seen(ledger)
         assert [rule["requestId"] for rule in read] == ["r1", "r3"]
 
+    @every_core()
     def test_many_workers_who_make_and_revoke_one_rule_at_once_leave_one_or_none(self, databases: Databases) -> None:
         """Each waits for the others where it must, none for ever, and what is revoked in the end stays so."""
         ledger, makers = databases.ledger(), [f"r{number}" for number in range(4)]

@@ -13,6 +13,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from tests.cores import every_core
 from tests.support import Recorder, ScriptedModel, call, chat, says, with_profile
 from toolgate_langchain import Tier, ToolCatalog, ToolGate, ToolGateMiddleware, ToolProfile
 from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
@@ -22,6 +23,7 @@ READ = ToolProfile(tier=Tier.READ_ONLY)
 SEND = ToolProfile(tier=Tier.CONSEQUENTIAL)
 
 
+@every_core()
 def test_one_answer_from_four_workers_at_once_runs_the_call_once() -> None:
     gate, ran = ToolGate(), Recorder()
     told: list[str] = []
@@ -47,6 +49,7 @@ def test_one_answer_from_four_workers_at_once_runs_the_call_once() -> None:
         assert [arguments["x"] for _, arguments in ran.runs] == list(range(number + 1))
 
 
+@every_core()
 def test_many_threads_on_one_gate_answer_and_remember_for_themselves_alone() -> None:
     gate, saver, ran = ToolGate(), InMemorySaver(), Recorder()
 
@@ -122,6 +125,7 @@ def test_a_gate_that_could_never_ask_refuses_what_became_askable_since() -> None
     assert "not executed" in talk.result("a")
 
 
+@every_core()
 def test_the_memory_of_a_run_can_be_read_while_it_is_written() -> None:
     ledger = InMemoryLedger()
 
