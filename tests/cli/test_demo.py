@@ -53,17 +53,20 @@ def test_whatever_yes_and_no_is_said_the_folder_holds_what_was_allowed(answers: 
     assert f"In the folder now: {folder}\n" in done.stdout
 
 
-def test_without_a_terminal_and_without_answers_every_question_is_refused_and_the_demo_ends_cleanly() -> None:
+def test_without_a_terminal_and_without_answers_nobody_is_said_to_have_refused_and_the_demo_ends_cleanly() -> None:
     done = toolgate("demo")
     assert done.returncode == 0
-    assert [row[:2] for row in rows(done.stdout)] == [
-        ("list_files", "allow"),
-        ("read_file", "allow"),
-        ("write_file", "deny"),
-        ("delete_file", "deny"),
-        ("write_file", "deny"),
-        ("delete_file", "deny"),
+    assert rows(done.stdout) == [
+        ("list_files", "allow", "approval rule"),
+        ("read_file", "allow", "approval rule"),
+        ("write_file", "deny", "nobody"),
+        ("delete_file", "deny", "nobody"),
+        ("write_file", "deny", "nobody"),
+        ("delete_file", "deny", "nobody"),
     ]
+    told = "does not run: nobody was there to ask: input or output is not a terminal"
+    assert done.stdout.count(told) == 4
+    assert "a person rejected it" not in done.stdout
     assert "nobody is there" in done.stderr
     assert "In the folder now: draft.txt, report.txt, todo.txt" in done.stdout
 

@@ -51,19 +51,18 @@ class ConsoleApprover:
         from toolgate_langchain.ui.screen import Screen
 
         if not self._keyboard.somebody_there(self._console.file):
-            return _nobody(request, "input or output is not a terminal")
+            return self._nobody(request, "input or output is not a terminal")
         with _one_question_at_a_time, interrupts_raise():
             try:
                 screen = Screen(self._console)
                 answer = Dialogue(screen, self._keyboard, request, self._by).ask()
                 screen.write(f"-> {said(answer)}")
             except OSError:
-                return _nobody(request, "the terminal is gone")
+                return self._nobody(request, "the terminal is gone")
             return answer
 
-
-def _nobody(request: ApprovalRequest, why: str) -> ApprovalAnswer:
-    """The rejection where no person can answer, said loudly: it is not a person's no."""
-    message = f"nobody is there to approve it: {why}"
-    logger.warning("rejected %r: %s", request.tool_name, message)
-    return ApprovalAnswer(request_id=request.request_id, type="reject", message=message)
+    def _nobody(self, request: ApprovalRequest, why: str) -> ApprovalAnswer:
+        """The rejection where no person can answer, said loudly: it is not a person's no."""
+        message = f"nobody is there to approve it: {why}"
+        logger.warning("rejected %r: %s", request.tool_name, message)
+        return ApprovalAnswer(request_id=request.request_id, type="reject", message=message)
