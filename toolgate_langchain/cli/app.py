@@ -91,7 +91,7 @@ def redteam(
 ) -> None:
     """Attack your own gate, and show what was caught, let through and refused by mistake.
 
-    Through all hosts it takes a minute or two, and shows nothing until it is done.
+    Through all hosts it takes a minute or two. A terminal shows how far it is.
 
     The exit code is 1 where anything was let through, refused by mistake, or broke.
     """

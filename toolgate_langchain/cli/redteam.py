@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.cli.loading import load
@@ -12,12 +14,12 @@ from toolgate_langchain.testing.redteam import all_hosts, red_team
 from toolgate_langchain.ui.screen import new_console, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.table import Table
 
     from toolgate_langchain.hosts.gate import ToolGate
-    from toolgate_langchain.testing.report import Report
+    from toolgate_langchain.testing.report import Finding, Report
 
 __all__ = ["run_red_team"]
 
@@ -56,7 +58,8 @@ def run_red_team(name: str, hosts: Sequence[str]) -> int:
     level = logger.level
     logger.setLevel(logging.CRITICAL)  # it would log each attack that it refuses, which is what the table tells
     try:
-        report = red_team(make_gate, hosts=chosen)
+        with _progress() as shown:
+            report = red_team(make_gate, hosts=chosen, on_finding=shown)
     finally:
         logger.setLevel(level)
     console.print(_table(report))
@@ -83,6 +86,32 @@ def _gate_maker(name: str) -> Callable[[], ToolGate]:
         raise ConfigurationError(f"{name} gave a {type(first).__name__}, which is not a ToolGate")
     made: Callable[[], ToolGate] = found
     return made
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Finding, int], None]]:
+    """A line on the terminal's error output that says how far it is, and is gone at the end; elsewhere nothing."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[tried]}", markup=False)
+    # Not what rich takes for a terminal: settings that force colours would put the line into a file.
+    somebody = sys.stderr.isatty()
+    line = Progress(
+        *columns,
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        disable=not somebody,
+    )
+    with line:
+        task = line.add_task("", total=None, tried="")
+
+        def shown(finding: Finding, of: int) -> None:
+            line.update(task, advance=1, total=of, tried=one_line(f"{finding.attack}, {finding.host}"))
+
+        yield shown
 
 
 def _table(report: Report) -> Table:

@@ -11,7 +11,7 @@ from toolgate_langchain.testing.report import NO_HOST, Finding, Report
 from toolgate_langchain.testing.scene import Scene
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.testing.hosts import Host
@@ -49,6 +49,7 @@ def red_team(
     hosts: Iterable[Host] | None = None,
     attacks: Iterable[Attack] | None = None,
     surfaces: Iterable[str] | None = None,
+    on_finding: Callable[[Finding, int], None] | None = None,
 ) -> Report:
     """Attack a configuration, and say what was caught, let through, and refused by mistake.
 
@@ -61,6 +62,7 @@ def red_team(
         hosts: The hosts to attack through; left out, all.
         attacks: The attacks to make; left out, all.
         surfaces: The names of the surfaces to attack on; left out, all of the gate.
+        on_finding: Called with each finding as it comes, and with how many there will be.
 
     Raises:
         ConfigurationError: If `make_gate` gives something else, or the same gate, ledger or catalog twice, or if
@@ -73,7 +75,18 @@ def red_team(
         raise ConfigurationError("hosts is empty; there is nothing to attack through")
     gate = _checked(make_gate)
     on = [gate.surface(name).name for name in (gate.surfaces if surfaces is None else surfaces)]
-    return Report(tuple(_Run(make_gate).findings(through, chosen, on)))
+    places = [(attack, host, name) for attack in chosen for host in _hosts_for(attack, through) for name in on]
+    run, findings = _Run(make_gate), list[Finding]()
+    for attack, host, name in places:
+        findings.append(run.finding(host, attack, name))
+        if on_finding is not None:
+            on_finding(findings[-1], len(places))
+    return Report(tuple(findings))
+
+
+def _hosts_for(attack: Attack, hosts: Sequence[Host]) -> Sequence[Host]:
+    """The hosts to make an attack through: any one where it is about the gate alone."""
+    return hosts[:1] if attack.where == "gate" else hosts
 
 
 def _checked(make_gate: Callable[[], ToolGate]) -> ToolGate:
@@ -95,13 +108,7 @@ class _Run:
         self._make_gate = make_gate
         self._controls: dict[tuple[object, ...], tuple[ControlOutcome, str]] = {}
 
-    def findings(self, hosts: Sequence[Host], attacks: Sequence[Attack], surfaces: Sequence[str]) -> Iterator[Finding]:
-        for attack in attacks:
-            for host in hosts[:1] if attack.where == "gate" else hosts:
-                for surface in surfaces:
-                    yield self._finding(host, attack, surface)
-
-    def _finding(self, host: Host, attack: Attack, surface: str) -> Finding:
+    def finding(self, host: Host, attack: Attack, surface: str) -> Finding:
         name = NO_HOST if attack.where == "gate" else f"{host.name}{', asynchronously' if host.asynchronous else ''}"
         place = attack.line, attack.name, attack.tries, name, surface
         scene = Scene(host, self._make_gate, surface)
