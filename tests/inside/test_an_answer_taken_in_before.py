@@ -65,7 +65,8 @@ def test_a_yes_without_ids_is_not_used_again_where_the_run_is_gone_on_with_witho
         assert talk.request.arguments == {"x": 2} and ran.runs == []
     talk.resume({"type": "approve"})
     talk.answer("reject")
-    assert [arguments["x"] for _, arguments in ran.runs] == [1, 2]
+    # Calls of one turn run beside each other, in whatever order.
+    assert sorted(arguments["x"] for _, arguments in ran.runs) == [1, 2]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -90,9 +90,10 @@ class Runs:
         self.foregone, self.flow = Foregone(gate.rulebook), Flow(gate)
         self.kept: set[str] = set()
         """Scopes of runs of which the ledger keeps results."""
-        self._tools: dict[str, BaseTool] = {}
+        self.tools_met: dict[str, BaseTool] = {}
+        """The tools that the agent really has, by name, as far as this process has seen them."""
         self._runs: dict[str, tuple[Any, str | None, RunConfiguration | None, Run]] = {}
-        self._latest: tuple[Any, str | None, RunConfiguration | None, Run, ParentRun | None] | None = None
+        self._latest: tuple[Any, ParentRun | None, str | None, Run] | None = None
         self._indexes: dict[str, tuple[tuple[Any, ...], Sequence[StandingRule], RuleIndex, RuleIndex]] = {}
         self._of_users: dict[str, tuple[Sequence[StandingRule], RuleIndex]] = {}
 
@@ -222,22 +223,16 @@ class Runs:
         Raises:
             ConfigurationError: If the state holds no run; then nothing may be released.
         """
-        saved, thread_id = state.get(RUN), self.thread_of(where)
-        live = self._configuration if self._configuration is None else self._live_configuration(where)
-        latest, parent = self._latest, current_run.get()
-        if (
-            latest is not None
-            and latest[0] is saved
-            and latest[1] == thread_id
-            and latest[2] is live
-            and latest[4] is parent
-        ):
+        saved, thread_id, parent, latest = state.get(RUN), self.thread_of(where), current_run.get(), self._latest
+        if latest is not None and latest[0] is saved and latest[1] is parent and latest[2] == thread_id:
             return latest[3]
+        live = self._live_configuration(where)
         key = str(saved.get("id")) if isinstance(saved, Mapping) else ""
         cached = self._runs.get(key)
         if cached is not None and cached[0] == saved and cached[1] == thread_id and cached[2] == live:
             run = cached[3] if parent is None else parent.bounding(cached[3], self.gate)
-            self._latest = (saved, thread_id, live, run, parent)
+            if not callable(self._configuration):
+                self._latest = (saved, parent, thread_id, run)
             return run
         read = read_run(saved, self.gate.surfaces, live, thread_id)
         if read is None:
@@ -249,6 +244,10 @@ class Runs:
             self._runs.clear()
         self._runs[key] = (saved, thread_id, live, read)
         return read if parent is None else parent.bounding(read, self.gate)
+
+    def still(self, run: Run, state: Mapping[str, Any], where: Any) -> Run:
+        """A run as `run_of` would give it again a moment later: only its configuration can be another by then."""
+        return self.run_of(state, where) if callable(self._configuration) else run
 
     def _live_configuration(self, where: Any) -> RunConfiguration | None:
         live: RunConfiguration | None = self._setting(
@@ -287,7 +286,7 @@ class Runs:
 
     def meet(self, tool: BaseTool) -> CatalogEntry:
         """The entry of a tool that the agent really has."""
-        self._tools[tool.name] = tool
+        self.tools_met[tool.name] = tool
         entry, parent = self.gate.catalog.meet(tool), current_run.get()
         return entry if parent is None else parent.holding(entry)
 
@@ -299,7 +298,7 @@ class Runs:
 
     def find(self, name: str) -> CatalogEntry | None:
         """The agent's tool of a name, as far as this process has met it."""
-        tool = self._tools.get(name)
+        tool = self.tools_met.get(name)
         return self.gate.catalog.get(name) if tool is None else self.meet(tool)
 
     def look(self, state: Mapping[str, Any], run: Run) -> Steps[tuple[RuleIndex, Said]]:

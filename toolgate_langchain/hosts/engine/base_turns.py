@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate_langchain.approvals.queue import ApprovalQueue
 from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, StandingRule
 from toolgate_langchain.hosts.engine.calls import with_fresh_ids, with_refused_invalid_calls, without_unstorable_calls
+from toolgate_langchain.hosts.engine.plain_calls import UnaskedTools
 from toolgate_langchain.hosts.engine.refusal import refused, rejection
 from toolgate_langchain.hosts.engine.run_state import RULES, TURN, read_rules, write_rules
 from toolgate_langchain.hosts.engine.unseen import tell_refused_early
@@ -42,7 +43,7 @@ class BaseTurns:
 
     def __init__(self, runs: Runs) -> None:
         self._runs, self._gate = runs, runs.gate
-        self._foregone = runs.foregone
+        self._foregone, self._unasked_tools = runs.foregone, UnaskedTools(runs)
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -79,6 +80,16 @@ class BaseTurns:
 
     def _entries(self, calls: Sequence[ToolCall]) -> list[CatalogEntry | None]:
         return [self._runs.find(call["name"]) for call in calls]
+
+    def _nobody_is_asked(self, calls: Sequence[ToolCall], run: Run) -> bool:
+        """Whether all calls are of known tools, and none could need a person or has to be refused early."""
+        if self._unasked_tools.have_all(calls, run):
+            return True
+        entries = self._entries(calls)
+        if None in entries or not self._judged_where_they_run(entries, run):
+            return False
+        self._unasked_tools.note(calls, run)
+        return True
 
     # --- judging ------------------------------------------------------------------------------
 

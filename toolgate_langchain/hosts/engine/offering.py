@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolgate_langchain.catalog.entry import CatalogEntry
 from toolgate_langchain.catalog.fitting import misnamed_argument
@@ -19,12 +19,23 @@ if TYPE_CHECKING:
     from langchain.agents.middleware.types import ModelRequest
     from langchain_core.tools import BaseTool
 
+    from toolgate_langchain.approvals.turn import Run
     from toolgate_langchain.hosts.engine.base_runs import Runs
     from toolgate_langchain.policy.context import RunContext
 
 __all__ = ["Offering", "provider_tool_name", "still_possible"]
 
 _UNCLASSIFIED: Final = ToolProfile()
+
+
+class _Worked(NamedTuple):
+    """What was worked out for some tools, while the catalog is at one version."""
+
+    version: int
+    tools: list[Any]
+    offered: list[Any]
+    everything: bool
+    """Whether what is offered is all there is, as it is."""
 
 
 class Offering:
@@ -36,30 +47,39 @@ class Offering:
     """
 
     def __init__(self, runs: Runs, look: Callable[[BaseTool], None] | None = None) -> None:
-        self._runs, self._look = runs, look
+        self._runs, self._look, self._catalog = runs, look, runs.gate.catalog
         self.further_models = FurtherModels(runs)
-        self._known: dict[RunContext, tuple[int, list[Any], list[Any]]] = {}
-        self._latest: tuple[RunContext, tuple[int, list[Any], list[Any]]] | None = None
+        self._known: dict[RunContext, _Worked] = {}
+        self._latest: tuple[RunContext, _Worked] | None = None
         self._warned: set[str] = set()
         self._bare_model: Any = None
         """The last model that was seen to bring no tools along."""
 
-    def offer(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """Leave only those tools in a model request that the gate offers."""
+    def offer(self, request: ModelRequest[Any], run: Run) -> ModelRequest[Any]:
+        """Leave only those tools in a model request that the gate offers.
+
+        Args:
+            request: The request.
+            run: The run that it is made in.
+        """
         if request.model_settings or request.model is not self._bare_model:
             self.further_models.check(request.model, request.runtime)
             self.check_bound(request.model, request.model_settings)
         tools = request.tools
         if not tools:
             return request
-        offered = self.offered(tools, self._runs.run_of(request.state, request.runtime).context)
-        if len(offered) == len(tools) and all(map(operator.is_, offered, tools)):
+        worked = self._worked(tools, run.context)
+        if worked.everything:
             return request
+        offered = worked.offered
         return request.override(tools=offered, tool_choice=still_possible(request.tool_choice, offered))
 
     def offered(self, tools: Sequence[BaseTool | dict[str, Any]], context: RunContext) -> list[Any]:
         """Those of the tools that the gate offers in a run, which must not be changed by who gets them."""
-        version, latest = self._runs.gate.catalog.version, self._latest
+        return self._worked(tools, context).offered
+
+    def _worked(self, tools: Sequence[BaseTool | dict[str, Any]], context: RunContext) -> _Worked:
+        version, latest = self._catalog.version, self._latest
         known = latest[1] if latest is not None and latest[0] is context else self._known.get(context)
         if (
             known is not None
@@ -67,13 +87,16 @@ class Offering:
             and len(known[1]) == len(tools)
             and all(map(operator.is_, known[1], tools))
         ):
-            self._latest = (context, known)
-            return known[2]
+            if latest is None or latest[1] is not known:
+                self._latest = (context, known)
+            return known
         if len(self._known) > 64:
             self._known.clear()
-        known = self._known[context] = (version, list(tools), self._offerable(tools, context))
+        offered = self._offerable(tools, context)
+        everything = len(offered) == len(tools) and all(map(operator.is_, offered, tools))
+        known = self._known[context] = _Worked(version, list(tools), offered, everything)
         self._latest = (context, known)
-        return known[2]
+        return known
 
     def check_bound(self, model: Any, settings: Mapping[str, Any] | None = None) -> None:
         """Refuse tools that a model brings along: nobody could filter them, or see their calls.

@@ -38,8 +38,12 @@ class ParentRun:
         arguments: The arguments that the tool runs with; `None` where nothing asks what an agent inside is told.
     """
 
-    __slots__ = ("_checked", "_pauses", "_token", "agents_started", "arguments", "children", "gate", "had_agents",
-                 "outer", "run", "runtime", "tool_name")  # fmt: skip
+    # One is made for each call: what most calls leave as it is stands here once.
+    had_agents = False
+    agents_started = 0
+    _token: Token[ParentRun | None] | None = None
+    _pauses: list[BaseException] | None = None
+    _checked: dict[str, tuple[CatalogEntry, CatalogEntry]] | None = None
 
     def __init__(
         self,
@@ -50,12 +54,9 @@ class ParentRun:
         children: Children | None = None,
         arguments: Any = None,
     ) -> None:
-        self.children, self.had_agents, self.arguments, self.agents_started = children, False, arguments, 0
+        self.children, self.arguments = children, arguments
         self.gate, self.run, self.tool_name, self.runtime = gate, run, tool_name, runtime
         self.outer = current_run.get()
-        self._token: Token[ParentRun | None] | None = None
-        self._pauses: list[BaseException] | None = None
-        self._checked: dict[str, tuple[CatalogEntry, CatalogEntry]] | None = None
 
     @property
     def run_id(self) -> str:

@@ -44,8 +44,7 @@ class GraphTurns(Turns):
             return not message.invalid_tool_calls or messages[-1] is not message
         if not in_order(message, _without(messages, message)):
             return False
-        entries = self._entries(message.tool_calls)
-        return None not in entries and self._judged_where_they_run(entries, self._runs.run_of(state, seen.runtime))
+        return self._nobody_is_asked(message.tool_calls, self._runs.run_of(state, seen.runtime))
 
     def prepare_steps(self, seen: Seen) -> Steps[dict[str, Any]]:
         """Make the last turn readable and judge it as a whole.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from langchain.agents.middleware.types import ModelRequest
     from langgraph.runtime import Runtime
 
+    from toolgate_langchain.approvals.turn import Run
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.hosts.langgraph.runs import AgentRuns
 
@@ -67,7 +68,7 @@ def _stands_in_the_way(middleware: _Middleware) -> bool:
     return any(getattr(kind, hook) is not getattr(AgentMiddleware, hook) for hook in _HOOKS_IN_THE_WAY)
 
 
-def _as_it_is(request: ModelRequest[Any]) -> ModelRequest[Any]:
+def _as_it_is(request: ModelRequest[Any], run: Run) -> ModelRequest[Any]:
     return request
 
 
@@ -137,8 +138,8 @@ class _OfferAndEnforce(ToolGateMiddleware):
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         """Offer only what the gate offers."""
-        return handler(self._offer(request))
+        return handler(self._offer(request, self._runs.run_of(request.state, request.runtime)))
 
     def awrap_model_call(self, request: Any, handler: Any) -> Any:
         """As `wrap_model_call`, for asynchronous runs."""
-        return handler(self._offer(request))
+        return handler(self._offer(request, self._runs.run_of(request.state, request.runtime)))

@@ -12,13 +12,12 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 from langgraph.types import interrupt
 
 from toolgate_langchain.approvals.ledger import GrantStatus
-from toolgate_langchain.errors import InvalidArgumentsError
 from toolgate_langchain.hosts.engine.last_step import LastStep, denied
 from toolgate_langchain.hosts.engine.outcomes import Question
 from toolgate_langchain.hosts.engine.parent_run import ParentRun, current_run
+from toolgate_langchain.hosts.engine.plain_calls import AtOnce
 from toolgate_langchain.hosts.engine.recording import again
 from toolgate_langchain.hosts.engine.run_state import RULES, TURN
-from toolgate_langchain.hosts.engine.running_here import would_wait
 from toolgate_langchain.hosts.engine.telling import refuse
 from toolgate_langchain.hosts.langgraph.carrying import Carrier, keep_answers_from_tools
 from toolgate_langchain.hosts.langgraph.pauses import LeavesNothing
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.hosts.engine.attempt import Attempt
+    from toolgate_langchain.hosts.engine.base_runs import Runs
 
 __all__ = ["Enforcement"]
 
@@ -44,29 +44,27 @@ class Enforcement(LastStep):
 
     leaving = LeavesNothing
 
+    def __init__(self, runs: Runs) -> None:
+        super().__init__(runs)
+        self._at_once = AtOnce(runs)
+
     def at_once(self, request: ToolCallRequest) -> tuple[ToolCallRequest, ParentRun] | None:
         """The request of a call that runs as it is, without a question, a grant or anything to record.
 
         Most calls are such: of a tool that may run here whatever its arguments are, with arguments
         that validation cannot change, in a thread where nothing was said yet. For all others `None`.
         """
-        state, call, tool = request.state, request.tool_call, request.tool
-        if current_run.get() is not None:
+        state, call, tool, around = request.state, request.tool_call, request.tool, current_run.get()
+        if around is not None:
             keep_answers_from_tools()
         if state.get(TURN) or state.get(RULES) or self._gate.on_decision is not None:
             return None
         last = state["messages"][-1] if state["messages"] else None
         if tool is None or tool.name != call["name"] or not isinstance(last, AIMessage):
             return None
-        run, entry, args = self._runs.run_of(state, request.runtime), self._runs.meet(tool), call["args"]
-        if not entry.repeatable or self._gate.recorder.wants(entry):
-            return None
-        if self._runs.foregone.released(entry, run.context) is None or would_wait(tool, run.context.surface):
-            return None
-        try:
-            values = None if entry.arguments is None else entry.arguments.flat(args)
-        except InvalidArgumentsError:  # the tool's own schema is not one; the long way says so
-            return None
+        run, args = self._runs.run_of(state, request.runtime), call["args"]
+        arguments = self._at_once.arguments_of(tool, run, around)
+        values = None if arguments is None else arguments.flat(args)
         if values is None or self._gate.ledger.quiet(run.id, run.place, run.context.caller_id) is not True:
             return None
         if values is not args:

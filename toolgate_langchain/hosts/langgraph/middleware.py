@@ -201,11 +201,12 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> Any:
         """Offer only what the gate offers, and judge the turn."""
-        request = self._offer(request)
+        run = self._runs.run_of(request.state, request.runtime)
+        request = self._offer(request, run)
         answer = handler(request)
         if self._runs.kept:
-            run_steps(self._runs.forget_results(self._runs.run_of(request.state, request.runtime)))
-        if self._turns.nothing_to_judge(request, answer):
+            run_steps(self._runs.forget_results(run))
+        if self._turns.nothing_to_judge(request, answer, run):
             return answer
         return run_steps(self._turns.judge_steps(request, handler, answer, jump=self.leaves_the_loop))
 
@@ -215,11 +216,12 @@ class ToolGateMiddleware(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> Any:
         """As `wrap_model_call`, for asynchronous runs."""
-        request = self._offer(request)
+        run = self._runs.run_of(request.state, request.runtime)
+        request = self._offer(request, run)
         answer = await handler(request)
         if self._runs.kept:
-            await arun_steps(self._runs.forget_results(self._runs.run_of(request.state, request.runtime)))
-        if self._turns.nothing_to_judge(request, answer):
+            await arun_steps(self._runs.forget_results(run))
+        if self._turns.nothing_to_judge(request, answer, run):
             return answer
         return await arun_steps(self._turns.judge_steps(request, handler, answer, jump=self.leaves_the_loop))
 

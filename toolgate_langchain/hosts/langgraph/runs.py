@@ -129,4 +129,4 @@ class AgentRuns(Runs):
         """The thread of the graph that runs."""
         information = getattr(where, "execution_info", None)
         thread_id = None if information is None else information.thread_id
-        return None if thread_id is None else str(thread_id)
+        return thread_id if thread_id is None or type(thread_id) is str else str(thread_id)

@@ -42,10 +42,15 @@ class Turns(BaseTurns):
 
     pauses = (GraphInterrupt,)
 
-    def nothing_to_judge(self, request: ModelRequest[Any], answer: ModelResponse[Any]) -> bool:
+    def nothing_to_judge(self, request: ModelRequest[Any], answer: ModelResponse[Any], run: Run) -> bool:
         """Whether a turn makes no calls, or only readable ones that nobody can have to be asked about.
 
         Most turns are such. Their calls are judged where they run.
+
+        Args:
+            request: The model request.
+            answer: What the model said.
+            run: The run, as it was before the model was called.
         """
         message = answer.result[-1] if len(answer.result) == 1 else None
         if not isinstance(message, AIMessage):
@@ -54,10 +59,7 @@ class Turns(BaseTurns):
             return not message.invalid_tool_calls
         if not in_order(message, request.state["messages"]):
             return False
-        entries = self._entries(message.tool_calls)
-        if None in entries:
-            return False
-        return self._judged_where_they_run(entries, self._runs.run_of(request.state, request.runtime))
+        return self._nobody_is_asked(message.tool_calls, self._runs.still(run, request.state, request.runtime))
 
     def judge_steps(
         self,
