@@ -19,10 +19,17 @@ if TYPE_CHECKING:
 
     from tree_sitter import Language, Node
 
-__all__ = ["MAX_COMMAND", "UnreadableCommandError", "parse_command", "plain_commands"]
+__all__ = ["MAX_COMMAND", "UnreadableCommandError", "effort", "parse_command", "plain_commands"]
 
 MAX_COMMAND: Final = 10_000
 """Characters of a command line. Longer ones are not written by hand and not read by anybody who is asked."""
+
+MAX_SIGNS: Final = 1_000
+"""Signs in a command line. What the grammar cannot read it tries to mend, which takes the square of their number: a
+tenth of a second for so many (`))))...` was the worst that was found), and seconds for ten thousand."""
+
+_SIGN: Final = re.compile(r"[^\w\s./,:-]|\n")
+"""Whatever the grammar may take for more than a part of a word."""
 
 _OPERATORS: Final = frozenset({"|", "||", "&&", ";"})
 _INNER: Final = frozenset({"program", "list", "pipeline"})
@@ -44,21 +51,27 @@ class UnreadableCommandError(ToolGateError, ValueError):
     """A command line that is not plain: it cannot be read, or a shell makes something else of it."""
 
 
-def plain_commands(text: str) -> tuple[tuple[str, ...], ...]:
+def effort(text: str) -> int:
+    """What reading a text costs, in the unit of `MAX_COMMAND`: its length, or that of a text with as many signs."""
+    return max(len(text), len(_SIGN.findall(text)) * (MAX_COMMAND // MAX_SIGNS))
+
+
+def plain_commands(text: str, root: Node | None = None) -> tuple[tuple[str, ...], ...]:
     """The words of each command of a plain command line: a list or pipeline of commands with plain words.
 
     Args:
         text: The command line.
+        root: What `parse_command` gave for this very text, where it was asked before.
 
     Raises:
-        UnreadableCommandError: If it is anything else, or longer than `MAX_COMMAND`.
+        UnreadableCommandError: If it is anything else, longer than `MAX_COMMAND`, or has too many signs.
         MissingExtraError: If tree-sitter is not installed (extra `shell`).
     """
     if len(text) > MAX_COMMAND:
         raise UnreadableCommandError(f"it is longer than {MAX_COMMAND:,} characters")
     if not text.isprintable():
         raise UnreadableCommandError("it has a line break, or another character that is not printed")
-    root = parse_command(text)
+    root = parse_command(text) if root is None else root
     if root.has_error:
         raise UnreadableCommandError("it cannot be read")
     found = list(_flat(root))
@@ -81,9 +94,12 @@ def parse_command(text: str) -> Node:
     """What the grammar makes of a command line, faults included.
 
     Raises:
+        UnreadableCommandError: If it has more than `MAX_SIGNS` signs, or is longer than `MAX_COMMAND`.
         MissingExtraError: If tree-sitter is not installed (extra `shell`).
     """
     language = _language()
+    if effort(text) > MAX_COMMAND:
+        raise UnreadableCommandError(f"it has more than {MAX_SIGNS:,} signs that a shell may read")
     from tree_sitter import Parser
 
     # A parser of its own: calls are judged in several threads, and a parser belongs to one.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.policy.arguments import PolicyAnswer
-from toolgate_langchain.policy.shell import MAX_COMMAND, UnreadableCommandError, parse_command, plain_commands
+from toolgate_langchain.policy.shell import MAX_COMMAND, UnreadableCommandError, effort, parse_command, plain_commands
+from toolgate_langchain.policy.shell_operands import may_be_run
 from toolgate_langchain.policy.shell_runners import runs_other_commands
 from toolgate_langchain.vocabulary import Verdict
 
@@ -29,6 +30,7 @@ _SIGNS: Final = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029;|&(){}`<>]|\$(?!
 _BEFORE: Final = frozenset({"!", "if", "then", "else", "elif", "do", "while", "until", "time", "coproc"})
 _RUN: Final = frozenset({"run", "exec", "x", "dlx"})
 """Words behind which `npm`, `uv`, `docker` and their like have a command."""
+_ENDS_WORD: Final = re.compile(r"[\s;|&!(){}<>=`'\"]+")
 _NO_NAME: Final = re.compile(r"[^\w.+-]+")
 _DROPPED: Final = str.maketrans("", "", "'\"\\$")
 
@@ -41,7 +43,9 @@ class DeniedCommands:
     its name, or behind a command that runs others, as `sudo`, `env` or `xargs`. Of a line that is not plain also
     quoted text is denied in which one would begin behind a `;` or the like: no reader is trusted to know its quotes.
     Any other line that is not plain, or in which a command runs others, is asked about, and so is one in which the
-    name stands in an option or behind one: a variable, a file or another program can hold any command.
+    name stands in an option or behind one, or is a word of a command that is not known to run none of its words,
+    as in `frobnicate rm x`; `man rm`, `echo rm`, `grep rm a` and `git rm a` are known. A variable, a file or another
+    program can hold any command.
 
     It does not protect from the same thing done by another command; from scripts and configuration files; from a
     file that was copied to another name. A list of what is denied is never complete: allow what is needed, and
@@ -81,19 +85,20 @@ class DeniedCommands:
             answers.append(
                 self._of(line) if left > 0 else PolicyAnswer(Verdict.ASK, "there are more lines than are read")
             )
-            left -= len(line) + 1 if isinstance(line, str) else 1
+            left -= effort(line) + 1 if isinstance(line, str) else 1
         return max(answers, key=lambda answer: answer.verdict.rank, default=_ALLOWED)
 
     def _of(self, line: object) -> PolicyAnswer:
         if not isinstance(line, str):
             return PolicyAnswer(Verdict.ASK, "a command line is not a text")
         # Of a line that is too long to be read the beginning is looked at, so that length hides nothing there.
-        root = parse_command(_BREAKS.sub("\n", line[:MAX_COMMAND]))
-        for words in _commands(root):
-            if (found := self._denied_in(words)) is not None:
-                return PolicyAnswer(Verdict.DENY, f"it runs {found}, which is denied")
+        readable = _BREAKS.sub("\n", line[:MAX_COMMAND])
         try:
-            commands = plain_commands(line)
+            root = parse_command(readable)
+            for words in _commands(root):
+                if (found := self._denied_in(words)) is not None:
+                    return PolicyAnswer(Verdict.DENY, f"it runs {found}, which is denied")
+            commands = plain_commands(line, root if readable == line else None)
         except UnreadableCommandError as error:
             for words in _roughly(line[:MAX_COMMAND]):
                 if (found := self._denied_in(words)) is not None:
@@ -104,6 +109,9 @@ class DeniedCommands:
         for _, *words in commands:
             if (found := self._handed_on(words)) is not None:
                 return PolicyAnswer(Verdict.ASK, f"a command in it may run what an option says, and that has {found}")
+        for command in commands:
+            if (found := self._named_in(may_be_run(command))) is not None:
+                return PolicyAnswer(Verdict.ASK, f"{command[0]} may run its words, and one of them names {found}")
         return _ALLOWED
 
     def _handed_on(self, words: list[str]) -> str | None:
@@ -117,6 +125,11 @@ class DeniedCommands:
             if (before in _RUN or before.startswith("-")) and word != "." and runs_other_commands(word):
                 return word
         return None
+
+    def _named_in(self, words: Iterable[str]) -> str | None:
+        """The denied command that one of some words names, by itself or as a word of a command line."""
+        named = {part.rpartition("/")[2] for word in words for part in _ENDS_WORD.split(word.casefold())}
+        return min(named & self._denied, default=None)
 
     def _denied_in(self, words: list[str]) -> str | None:
         """The denied command that a command is, or runs."""
