@@ -6,29 +6,25 @@ it returns the request and a session, which goes on in this process or another.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal
 
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.messages import SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 
 from toolgate_langchain.approvals.identity import UNSAID
-from toolgate_langchain.approvals.request import ApprovalRequest
-from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
-from toolgate_langchain.errors import ConfigurationError, ToolApprovalRequired
+from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.checks import check_callables, check_caps
-from toolgate_langchain.hosts.engine.answering import AnswerResult, named_by
+from toolgate_langchain.hosts.engine.answering import named_by
 from toolgate_langchain.hosts.engine.offering import Offering, provider_tool_name
-from toolgate_langchain.hosts.engine.parent_run import current_run
 from toolgate_langchain.hosts.gate import ToolGate
-from toolgate_langchain.hosts.gated.children import InnerPause, check_questions_arrive, starts_agents
-from toolgate_langchain.hosts.gated.entry import Entry, GatedAgentInput, words_alone
+from toolgate_langchain.hosts.gated.children import check_questions_arrive, starts_agents
+from toolgate_langchain.hosts.gated.entry import Entry
 from toolgate_langchain.hosts.gated.loop import AgentLoop
 from toolgate_langchain.hosts.gated.model import check_bound
 from toolgate_langchain.hosts.gated.retrying import Retry
 from toolgate_langchain.hosts.gated.runs import SessionRuns
-from toolgate_langchain.hosts.gated.session import ApprovalSession
+from toolgate_langchain.hosts.gated.stepping import GatedAgentOutput, Stepping
 from toolgate_langchain.hosts.gated.tools import read_tools
 from toolgate_langchain.hosts.inside.agents_inside import AgentsInside, agents_held_by
 
@@ -38,10 +34,9 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.identity import Unsaid
     from toolgate_langchain.hosts.engine.base_runs import Setting
-    from toolgate_langchain.hosts.gated.progress import Progress
-    from toolgate_langchain.hosts.inside.in_graph import InGraph
+    from toolgate_langchain.hosts.gated.session import ApprovalSession
 
-__all__ = ["DEFAULT_MAX_TURNS", "GatedAgent", "GatedAgentInput", "GatedAgentOutput"]
+__all__ = ["DEFAULT_MAX_TURNS", "GatedAgent"]
 
 DEFAULT_MAX_TURNS = 25
 """Turns of the model in one run. LangGraph's own limit was 25 steps for years, and LangChain's
@@ -50,22 +45,6 @@ DEFAULT_MAX_TURNS = 25
 
 _NO_NAME = "GatedAgent"
 """The name of an agent that was given none."""
-
-
-class GatedAgentOutput(TypedDict):
-    """What a `GatedAgent` returns. A stream gives it in parts: new messages as they come, the rest at the end."""
-
-    messages: list[BaseMessage]
-    """The whole conversation; in a stream, what is new."""
-
-    request: ApprovalRequest | None
-    """What a person has to be asked now; `None` where the run ended."""
-
-    session: ApprovalSession
-    """What to keep: for the answer, and for the user's next words."""
-
-    answer: AnswerResult | None
-    """What became of the answer that the run was resumed with; `None` where there was none."""
 
 
 class GatedAgent(Runnable[Any, GatedAgentOutput]):
@@ -143,7 +122,6 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
         check_caps({"max_turns": max_turns})
         check_callables({"keep": keep})
         self.name, self.gate = name, ToolGate() if gate is None else gate
-        self._on_approval, self._keep = on_approval, keep
         read = read_tools(tools)
         own = self._tools = [tool for tool in read if isinstance(tool, BaseTool)]
         named = (tool.name if isinstance(tool, BaseTool) else provider_tool_name(tool) for tool in read)
@@ -158,8 +136,7 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
                 check_questions_arrive(tool, held, self.gate)
             if starts_agents(held):
                 with_agents.add(tool.name)
-        self._runs, self._entry = runs, Entry(runs, name=name, tools=own, keys=keys)
-        self._loop = AgentLoop(
+        loop = AgentLoop(
             runs,
             model=model,
             tools=read,
@@ -169,6 +146,9 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
             system=SystemMessage(system_prompt) if isinstance(system_prompt, str) else system_prompt,
             max_turns=max_turns,
         )
+        entry = Entry(runs, name=name, tools=own, keys=keys)
+        self._runs = runs
+        self._stepping = Stepping(name, own, runs, entry, loop, keep=keep, raises=on_approval == "raise")
 
     @property
     def own_name(self) -> str:
@@ -253,128 +233,23 @@ class GatedAgent(Runnable[Any, GatedAgentOutput]):
             yield part
 
     def _invoke(self, given: Any, run_manager: Any, config: RunnableConfig) -> GatedAgentOutput:
-        *_, last = self._parts(given, config)
+        *_, last = self._stepping.parts(given, config)
         return {**last, "messages": list(last["session"].messages)}
 
     async def _ainvoke(self, given: Any, run_manager: Any, config: RunnableConfig) -> GatedAgentOutput:
-        parts = [part async for part in self._aparts(given, config)]
+        parts = [part async for part in self._stepping.aparts(given, config)]
         return {**parts[-1], "messages": list(parts[-1]["session"].messages)}
 
     def _stream(self, inputs: Iterator[Any], run_manager: Any, config: RunnableConfig) -> Iterator[GatedAgentOutput]:
         for given in inputs:
-            yield from self._parts(given, config)
+            yield from self._stepping.parts(given, config)
 
     async def _astream(
         self, inputs: AsyncIterator[Any], run_manager: Any, config: RunnableConfig
     ) -> AsyncIterator[GatedAgentOutput]:
         async for given in inputs:
-            async for part in self._aparts(given, config):
+            async for part in self._stepping.aparts(given, config):
                 yield part
-
-    # --- step by step -------------------------------------------------------------------------
-
-    def _parts(self, given: Any, config: RunnableConfig) -> Iterator[GatedAgentOutput]:
-        if (kept := self._in_graph(given, config)) is not None:
-            for progress in kept.stream():
-                if part := _new(progress):
-                    yield part
-            yield self._last(progress)
-            return
-        progress = run_steps(self._entry.enter(given, config))
-        progress.saved = self._saves_each_step()
-        try:
-            more = True
-            while more:
-                more = run_steps(self._step(progress, asynchronous=False))
-                if part := _new(progress):
-                    yield part
-            run_steps(self._loop.hand_out(progress))
-            yield self._last(progress)
-        finally:
-            run_steps(self._entry.leave(progress))
-
-    async def _aparts(self, given: Any, config: RunnableConfig) -> AsyncIterator[GatedAgentOutput]:
-        if (kept := self._in_graph(given, config)) is not None:
-            async for progress in kept.astream():
-                if part := _new(progress):
-                    yield part
-            yield self._last(progress)
-            return
-        progress = await arun_steps(self._entry.enter(given, config))
-        progress.saved = self._saves_each_step()
-        try:
-            more = True
-            while more:
-                more = await arun_steps(self._step(progress, asynchronous=True))
-                if part := _new(progress):
-                    yield part
-            await arun_steps(self._loop.hand_out(progress))
-            yield self._last(progress)
-        finally:
-            await arun_steps(self._entry.leave(progress))
-
-    def _in_graph(self, given: Any, config: RunnableConfig) -> InGraph | None:
-        """What keeps the conversation where the agent runs inside of a tool of LangGraph's; else `None`."""
-        around = current_run.get()
-        if around is None or around.children is not None or not hasattr(around.runtime, "tool_call_id"):
-            return None
-        if not (words := words_alone(given)):
-            return None
-        from toolgate_langchain.hosts.inside.in_graph import InGraph, Parts
-
-        parts = Parts(str(self.name), self._runs, self._tools, self._entry, self._step)
-        return InGraph(parts, given, words, config, around)
-
-    def _saves_each_step(self) -> bool:
-        """Whether `keep` has what the run goes on from; inside of a tool that is the session of the agent around it."""
-        around = current_run.get()
-        return self._keep is not None and (around is None or around.children is None)
-
-    def _step(self, progress: Progress, *, asynchronous: bool) -> Steps[bool]:
-        """One step, after which the session is kept, also where it raised."""
-        keep = self._keep
-        try:
-            more = yield from self._loop.step(progress, asynchronous=asynchronous)
-        except Exception:
-            if keep is not None:
-                yield partial(keep, progress.session())
-            raise
-        if keep is not None:
-            yield partial(keep, progress.session())
-        return more
-
-    def _last(self, progress: Progress) -> GatedAgentOutput:
-        session, request = progress.session(), progress.request
-        _keep_in_the_call_around(progress, session)
-        if request is not None and self._on_approval == "raise":
-            raise ToolApprovalRequired(session, request)
-        return {"messages": [], "request": request, "session": session, "answer": progress.became_of_the_answer()}
-
-
-def _keep_in_the_call_around(progress: Progress, session: ApprovalSession) -> None:
-    """Keep the conversation of an agent inside of a tool in the session of the agent around it, and let it wait there.
-
-    Raises:
-        InnerPause: Where it waits.
-    """
-    around = current_run.get()
-    children = None if around is None else around.children
-    if children is None or progress.key is None:
-        return
-    children.now[progress.key] = session.to_json()
-    if session.request is not None:
-        pause = InnerPause(
-            f"{session.request.tool_name!r} needs a person's approval; the agent around this one asks for it"
-        )
-        children.left.append(pause)
-        raise pause
-
-
-def _new(progress: Progress) -> GatedAgentOutput | None:
-    """The messages that whoever streams has not seen."""
-    messages = progress.messages[progress.told :]
-    progress.told = len(progress.messages)
-    return cast("GatedAgentOutput", {"messages": messages}) if messages else None
 
 
 def _resuming(session: Any, answer: Any) -> dict[str, Any]:
