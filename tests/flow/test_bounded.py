@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolgate_langchain.policy import history, matching, provenance
+from toolgate_langchain.policy import held, history, matching, provenance
 from toolgate_langchain.policy.history import History, ReadResult, ResultLabel, scalars
 from toolgate_langchain.policy.provenance import Provenance
 
@@ -48,7 +48,7 @@ def test_a_value_in_a_long_list_is_found_without_looking_at_all_of_it(monkeypatc
         compared += 1
         return matching.is_value(one, value, name)
 
-    monkeypatch.setattr(provenance, "is_value", counted)
+    monkeypatch.setattr(held, "is_value", counted)
     assert Provenance(listing(5_000)).of("id-4999", "id", "delete_file").vouched
     assert compared == 1
 

@@ -8,29 +8,22 @@ vouches for anything: a value that the model made up, worked out or read elsewhe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from toolgate_langchain.policy.beside import text_beside
+from toolgate_langchain.policy.brought_along import brought_along
 from toolgate_langchain.policy.dates import read_moment
-from toolgate_langchain.policy.history import MAX_READ, History, ReadResult, Scalar, scalars, too_many
-from toolgate_langchain.policy.matching import (
-    can_name,
-    is_id,
-    is_value,
-    keys_of,
-    mentions,
-    of_one_kind,
-    plain_text,
-    same,
-)
+from toolgate_langchain.policy.held import Held
+from toolgate_langchain.policy.history import MAX_READ, History, ReadResult, Scalar, scalars
+from toolgate_langchain.policy.looks import TOO_MUCH, Looks
+from toolgate_langchain.policy.matching import can_name, is_id, is_value, mentions, of_one_kind
 from toolgate_langchain.policy.naming import names_day, said_by_person
-from toolgate_langchain.policy.tokens import address, number_text
+from toolgate_langchain.policy.tokens import address
+from toolgate_langchain.policy.untrusted import UntrustedTexts
 from toolgate_langchain.policy.wording import wording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 __all__ = ["PERSON", "Origin", "Provenance"]
 
@@ -42,13 +35,6 @@ _PLACES: Final = 8
 _VALUES: Final = 200
 """Values of one record that are looked at, each in everything that was read; the fields of a larger one vouch for
 nothing."""
-
-
-_LOOKS: Final = 300_000
-"""Values and hundreds of characters that are looked at for one call, all its values together: about a second. What
-is left then is vouched for by nobody but the person."""
-
-_TOO_MUCH: Final = "more was read than can be looked at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +53,9 @@ class Provenance:
     """
 
     def __init__(self, history: History) -> None:
-        self._history = history
-        self._looks_left = _LOOKS
-
-    def _may_look(self, texts: Iterable[str] = (), values: int = 0) -> bool:
-        """Whether so much may be looked at; counted as looked at."""
-        self._looks_left -= values + sum(1 + len(text) // 100 for text in texts)
-        return self._looks_left >= 0
+        self._history, self._looks = history, Looks()
+        self._held = Held(history)
+        self._untrusted = UntrustedTexts(history, self._held)
 
     def of(self, value: Any, name: str, tool: str) -> Origin:
         """Where one value of an argument comes from.
@@ -97,8 +79,8 @@ class Provenance:
                 continue
             if result.label.trusted and self._in_trusted(result, value, name):
                 return Origin(True, f"the result of {result.tool}, which is trusted")
-        contested = "" if self._looks_left >= 0 else _TOO_MUCH
-        for result, found in islice(self._in_fields(value, name), _PLACES):
+        contested = TOO_MUCH if self._looks.used_up else ""
+        for result, found in islice(self._held.fields(value, name), _PLACES):
             if numbered and not of_one_kind(name, tool, result.tool):
                 continue
             doubt = self._doubt(result, found, value, name)
@@ -116,7 +98,7 @@ class Provenance:
             return ""
         for result in self._history.results:
             given = [one.value for one in scalars(dict(result.arguments)) if isinstance(one.value, str)]
-            if not self._may_look(given):
+            if not self._looks.allow(given):
                 return result.tool  # it may have been any
             if not result.label.trusted and any(address(one) == known for one in given):
                 return result.tool
@@ -128,16 +110,18 @@ class Provenance:
             return False
         if not any(names_day(wording(text), moment[0]) for text in self._history.words):
             return False
-        if not self._may_look(values=self._all_texts):
+        if not self._looks.allow(values=self._untrusted.cost):
             return False
         # The trusted parts say the same hours as whoever wrote the others can have read in them.
-        return not any(moment[1] in wording(text).times for _, text in self._untrusted_texts)
+        return not any(moment[1] in wording(text).times for _, text in self._untrusted.all)
 
     # --- results ------------------------------------------------------------------------------
 
     def _in_trusted(self, result: ReadResult, value: Any, name: str) -> bool:
-        held = self._scalars[id(result)]
-        if not self._may_look((result.text,), len(held) + len(result.arguments)) or _brought_along(result, value, name):
+        held = self._held.values(result)
+        if not self._looks.allow((result.text,), len(held) + len(result.arguments)):
+            return False
+        if brought_along(result, value, name):
             return False
         if result.structure is not None:
             return any(is_value(one, value, name) for one in held) or self._said_in(
@@ -155,42 +139,12 @@ class Provenance:
         """Whether trusted text holds an address as a whole."""
         return isinstance(value, str) and any(wording(text).names_address(value) for text in texts)
 
-    @cached_property
-    def _scalars(self) -> dict[int, tuple[Scalar, ...]]:
-        """The values of each structured result; none for the others."""
-        return {
-            id(result): () if result.structure is None else tuple(scalars(result.structure))
-            for result in self._history.results
-        }
-
-    @cached_property
-    def _fields(self) -> dict[tuple[str, str], list[tuple[int, ReadResult, Scalar]]]:
-        """The trusted fields of results that are not trusted otherwise, each with its place, by what finds them."""
-        found: dict[tuple[str, str], list[tuple[int, ReadResult, Scalar]]] = {}
-        place = 0
-        for result in self._history.results:
-            if result.label.trusted or result.structure is None:
-                continue
-            for one in self._scalars[id(result)]:
-                if one.path in result.label.trusted_fields:
-                    place += 1
-                    for key in keys_of(one.value):
-                        found.setdefault(key, []).append((place, result, one))
-        return found
-
-    def _in_fields(self, value: Any, name: str) -> Iterator[tuple[ReadResult, Scalar]]:
-        """Those of the fields that hold a value, in their order."""
-        places = {place: (result, one) for key in keys_of(value) for place, result, one in self._fields.get(key, ())}
-        for _, (result, one) in sorted(places.items()):
-            if is_value(one, value, name):
-                yield result, one
-
     def _doubt(self, result: ReadResult, found: Scalar, value: Any, name: str) -> str:
         """Why a trusted field vouches for nothing: something untrusted names it, or what it belongs to."""
-        held = self._scalars[id(result)]
-        if not self._may_look(values=len(held) + len(result.arguments)):
-            return _TOO_MUCH
-        if _brought_along(result, value, name):
+        held = self._held.values(result)
+        if not self._looks.allow(values=len(held) + len(result.arguments)):
+            return TOO_MUCH
+        if brought_along(result, value, name):
             return "its own call had brought it along"
         record = [one for one in held if one.record == found.record]
         if len(record) > _VALUES:
@@ -202,12 +156,12 @@ class Provenance:
         loose = [one for one in record if one.path not in result.label.trusted_fields and can_name(one.value)]
         telling = [one.value for one in loose if one.value not in others]
         # All texts are looked through for it, and for each of those.
-        if self._unread or not self._may_look(values=self._all_texts * (2 + len(telling))):
-            return _TOO_MUCH
-        for source, text in self._untrusted_texts:
+        if self._held.left_out or not self._looks.allow(values=self._untrusted.cost * (2 + len(telling))):
+            return TOO_MUCH
+        for source, text in self._untrusted.all:
             if mentions(text, value):
                 return f"{source} names it too"
-        for source, text in self._texts_beside(found, value):
+        for source, text in self._untrusted.outside(found, value):
             for sibling in telling:
                 if mentions(text, sibling):
                     return f"{source} names {sibling!r}, which it belongs to"
@@ -219,89 +173,10 @@ class Provenance:
 
     # --- what is not trusted ------------------------------------------------------------------
 
-    @cached_property
-    def _unread(self) -> bool:
-        """Whether a result that is not trusted has more values than are looked at."""
-        return any(not result.label.trusted and too_many(result.structure) for result in self._history.results)
-
-    @cached_property
-    def _untrusted_texts(self) -> tuple[tuple[str, str], ...]:
-        """All texts that are not trusted, each with where it comes from."""
-        texts = list(self._history.others)
-        for result in self._history.results:
-            if not result.label.trusted:
-                texts.extend((_named(result), text) for text in _loose_texts(result))
-                if id(result) in self._beside:
-                    texts.append((_named(result), self._beside[id(result)]))
-        return tuple(texts)
-
-    @cached_property
-    def _all_texts(self) -> int:
-        """How much it is to look through all texts that are not trusted once."""
-        return sum(1 + len(text) // 100 for _, text in self._untrusted_texts)
-
-    @cached_property
-    def _beside(self) -> dict[int, str]:
-        """What the texts of results say that are looked at by their structure, besides it."""
-        return {
-            id(result): text_beside(result)
-            for result in self._history.results
-            if not result.label.trusted and result.structure is not None and result.label.trusted_fields
-        }
-
-    def _texts_beside(self, found: Scalar, value: Any) -> Iterator[tuple[str, str]]:
-        """The untrusted texts, but for those of the very record that a trusted field belongs to."""
-        yield from self._history.others
-        for result in self._history.results:
-            if result.label.trusted:
-                continue
-            if result.structure is None or not result.label.trusted_fields:
-                yield _named(result), result.text
-                continue
-            yield _named(result), self._beside[id(result)]
-            held = self._scalars[id(result)]
-            own = {one.record for one in held if one.path == found.path and same(one.value, value)}
-            for one in held:
-                inside = one.record in own or any(around in own for around in one.ancestors)
-                if isinstance(one.value, str) and one.path not in result.label.trusted_fields and not inside:
-                    yield _named(result), one.value
-
     def _untrusted_source(self, value: Any) -> str:
-        if not self._may_look(values=self._all_texts):
-            return f"what nobody knows: {_TOO_MUCH}"
-        for source, text in self._untrusted_texts:
+        if not self._looks.allow(values=self._untrusted.cost):
+            return f"what nobody knows: {TOO_MUCH}"
+        for source, text in self._untrusted.all:
             if mentions(text, value):
                 return source
         return "the model alone"
-
-
-def _named(result: ReadResult) -> str:
-    return f"the result of {result.tool}, which is untrusted"
-
-
-def _loose_texts(result: ReadResult) -> Iterator[str]:
-    """The parts of an untrusted result that anybody can have written."""
-    if result.structure is None or not result.label.trusted_fields:
-        yield result.text
-        return
-    for one in scalars(result.structure):
-        if one.path not in result.label.trusted_fields and isinstance(one.value, str):
-            yield one.value
-
-
-def _brought_along(result: ReadResult, value: Any, name: str) -> bool:
-    """Whether the call of a result said the value itself, so that the result only gives it back."""
-    if too_many(result.arguments):
-        return True
-    said = [one.value for one in scalars(dict(result.arguments))]
-    if any(isinstance(one, str) and len(one) > MAX_READ for one in said):
-        return True
-    texts = [one for one in said if isinstance(one, str)]
-    if any(same(one, value) for one in said) or said_by_person(value, name, texts):
-        return True
-    number = number_text(plain_text(value))
-    if number is not None and any(number in wording(text).unclear for text in texts):
-        return True
-    # By whatever scheme: what speaks against a value is read generously.
-    known = address(value) if isinstance(value, str) else None
-    return known is not None and any(known in wording(text).addresses for text in texts)
