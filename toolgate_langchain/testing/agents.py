@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from langchain.agents import create_agent
 from langchain.agents.middleware.types import AgentMiddleware
 from langchain_core.messages import BaseMessage, HumanMessage
-from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
@@ -18,9 +17,12 @@ from toolgate_langchain.hosts.langgraph.driving import pending_requests
 from toolgate_langchain.hosts.langgraph.middleware import ToolGateMiddleware
 from toolgate_langchain.testing.hosts import CHECKPOINTS, MIDDLEWARE, STATE, SUBAGENTS, Setup
 from toolgate_langchain.testing.model import ScriptedModel
+from toolgate_langchain.testing.tools import Task, made_tool
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
     from toolgate_langchain.approvals.request import ApprovalRequest
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.hosts.gate import ToolGate
@@ -161,7 +163,7 @@ def graph_as_tool(name: str, graph: Any) -> BaseTool:
     async def arun(task: str) -> str:
         return _last(await graph.ainvoke({"messages": [HumanMessage(task)]}))
 
-    made = StructuredTool.from_function(run, arun, name=name, description="Give a task to another agent.")
+    made = made_tool(name, run, arun, schema=Task, description="Give a task to another agent.")
     return tool_profile(tier=Tier.READ_ONLY)(made)
 
 

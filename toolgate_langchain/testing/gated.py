@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import HumanMessage
-from langchain_core.tools import StructuredTool
 
 from toolgate_langchain.catalog.profile import tool_profile
 from toolgate_langchain.errors import SessionError
@@ -15,6 +14,7 @@ from toolgate_langchain.hosts.gated.agent import GatedAgent
 from toolgate_langchain.testing.agents import finish
 from toolgate_langchain.testing.hosts import CHECKPOINTS, SUBAGENTS, Setup
 from toolgate_langchain.testing.model import ScriptedModel
+from toolgate_langchain.testing.tools import Task, made_tool
 from toolgate_langchain.vocabulary import Tier
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def gated_as_tool(name: str, setup: Setup) -> BaseTool:
     async def arun(task: str) -> str:
         return str((await agent.ainvoke(task))["messages"][-1].text)
 
-    made = StructuredTool.from_function(run, arun, name=name, description="Give a task to another agent.")
+    made = made_tool(name, run, arun, schema=Task, description="Give a task to another agent.")
     return tool_profile(tier=Tier.READ_ONLY)(made)
 
 

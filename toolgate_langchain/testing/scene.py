@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.tools import BaseTool, StructuredTool
-
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
 from toolgate_langchain.catalog.remote import RemoteServer
 from toolgate_langchain.testing.attacking import LetThrough, NotApplicable, Refused
 from toolgate_langchain.testing.hosts import Setup
 from toolgate_langchain.testing.talking import Talk
-from toolgate_langchain.testing.tools import READ, REMOVE, TIERS, Arguments, Ran
+from toolgate_langchain.testing.tools import READ, REMOVE, TIERS, Arguments, Ran, made_tool
 from toolgate_langchain.vocabulary import Tier, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from langchain_core.tools import BaseTool
     from pydantic import BaseModel
 
     from toolgate_langchain.catalog.intake import RefusedTool
@@ -81,12 +80,12 @@ class Scene:
 
         if profile is None and name in TIERS:
             profile = ToolProfile(tier=TIERS[name])
-        return StructuredTool(
-            name=name,
+        return made_tool(
+            name,
+            run,
+            arun,
+            schema=schema,
             description=description or f"The tool {name}.",
-            func=run,
-            coroutine=arun,
-            args_schema=schema,
             metadata={**({} if profile is None else {METADATA_KEY: profile}), **(metadata or {})},
         )
 
