@@ -137,6 +137,9 @@ def _execute(ledger: SqlLedger, statement: str) -> None:
     ledger._database.write(work)
 
 
+_VERSION_TABLE, _VERSION_ROW = "CREATE TABLE toolgate_schema", "INSERT INTO toolgate_schema VALUES"
+
+
 class TestVersions:
     def test_a_newer_schema_is_refused_with_both_versions(self, databases: Databases) -> None:
         _execute(databases.ledger(), "UPDATE toolgate_schema SET version = 7")
@@ -183,6 +186,25 @@ class TestVersions:
     @pytest.mark.parametrize(
         ("statement", "told"),
         [
+            (
+                f"{_VERSION_TABLE} (version TEXT); {_VERSION_ROW} ('x')",
+                "toolgate_schema .*holds 'x', which is no version",
+            ),
+            (
+                f"{_VERSION_TABLE} (version TEXT); {_VERSION_ROW} ('1')",
+                "toolgate_schema .*holds '1', which is no version",
+            ),
+            (
+                f"{_VERSION_TABLE} (version TEXT); {_VERSION_ROW} ('{'x' * 500}')",
+                r"holds 'x{39}\.\.\., which is no ver",
+            ),
+            (f"{_VERSION_TABLE} (version INTEGER); {_VERSION_ROW} (NULL)", "holds None, which is no version"),
+            (f"{_VERSION_TABLE} (version INTEGER); {_VERSION_ROW} (-1)", "holds -1, which is no version"),
+            (f"{_VERSION_TABLE} (version INTEGER); {_VERSION_ROW} (1)", "says version 1, and none of a ledger's other"),
+            (
+                f"{_VERSION_TABLE} (version INTEGER); {_VERSION_ROW} (0); CREATE TABLE toolgate_grants (id INTEGER)",
+                r"not a ledger's \(toolgate_grants\)",
+            ),
             ("CREATE TABLE toolgate_answers (id INTEGER)", r"not a ledger's \(toolgate_answers\)"),
             ("CREATE TABLE toolgate_schema (version INTEGER, product TEXT)", "toolgate_schema of this database is not"),
             ("CREATE TABLE toolgate_schema (version INTEGER)", "must hold one version and holds 0"),
@@ -190,7 +212,8 @@ class TestVersions:
     )
     def test_a_database_of_another_program_is_refused(self, databases: Databases, statement: str, told: str) -> None:
         def of_another(connection: Connection) -> None:
-            connection.execute(text(statement))
+            for one in statement.split("; "):
+                connection.execute(text(one))
 
         other = databases.ledger()
         other._database._transaction(of_another)

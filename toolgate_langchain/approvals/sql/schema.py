@@ -27,6 +27,9 @@ _VERSIONS: Final = Table("toolgate_schema", MetaData(), Column("version", Intege
 _LOCK: Final = 0x74_6F_6F_6C_67_61_74_65
 """The key of the advisory lock of PostgreSQL under which a schema is created; any number, the same for all workers."""
 
+_SHOWN: Final = 40
+"""Characters of what stands in the place of a version that an error shows; a version has two or three."""
+
 
 def _create(connection: Connection) -> None:
     METADATA.create_all(connection, checkfirst=False)
@@ -70,7 +73,7 @@ def migrate(
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-    version = _version(connection, create=create)
+    version = _version(connection, len(steps), create=create)
     if version > len(steps):
         raise LedgerSchemaError(
             f"the ledger's database has schema version {version}, and this version of toolgate-langchain knows "
@@ -83,15 +86,13 @@ def migrate(
     connection.execute(update(_VERSIONS).values(version=len(steps)))
 
 
-def _version(connection: Connection, *, create: bool) -> int:
-    """The version of the database; a table for it is made where there is none."""
+def _version(connection: Connection, known: int, *, create: bool) -> int:
+    """The version of the database; a table for it is made where there is none. `known` is today's version."""
     there = set(inspect(connection).get_table_names())
+    taken = sorted(there & set(METADATA.tables))
     if _VERSIONS.name not in there:
-        if taken := sorted(there & set(METADATA.tables)):
-            raise LedgerSchemaError(
-                f"the database holds tables that are not a ledger's ({', '.join(taken)}): give the ledger a database "
-                "of its own"
-            )
+        if taken:
+            raise _anothers(taken)
         if not create:
             raise LedgerSchemaError(
                 f"there is no ledger in this database (it has no table {_VERSIONS.name}): give the URL that the "
@@ -103,10 +104,35 @@ def _version(connection: Connection, *, create: bool) -> int:
     # The columns come with the rows: to have the table described takes longer than all the rest.
     rows = connection.execute(select(text("*")).select_from(_VERSIONS))
     if list(rows.keys()) != ["version"]:
-        raise LedgerSchemaError(
-            f"the table {_VERSIONS.name} of this database is not a ledger's: give the ledger a database of its own"
-        )
+        raise _no_ledger("has other columns")
     found = rows.scalars().all()
-    if len(found) != 1 or type(found[0]) is not int:
-        raise LedgerSchemaError(f"the table {_VERSIONS.name} must hold one version and holds {len(found)}")
-    return found[0]
+    if len(found) != 1:
+        raise _no_ledger(f"must hold one version and holds {len(found)}")
+    version = found[0]
+    # SQLite keeps a word in a column of numbers, and another program may have another column.
+    if type(version) is not int or version < 0:
+        raise _no_ledger(f"holds {_shown(version)}, which is no version")
+    if version == 0 and taken:
+        raise _anothers(taken)
+    if 0 < version <= known and not taken:
+        raise _no_ledger(f"says version {version}, and none of a ledger's other tables is there")
+    return version
+
+
+def _anothers(taken: Sequence[str]) -> LedgerSchemaError:
+    return LedgerSchemaError(
+        f"the database holds tables that are not a ledger's ({', '.join(taken)}): give the ledger a database of its own"
+    )
+
+
+def _no_ledger(why: str) -> LedgerSchemaError:
+    return LedgerSchemaError(
+        f"the table {_VERSIONS.name} of this database is not a ledger's (it {why}): give the ledger a database of its "
+        "own"
+    )
+
+
+def _shown(found: object) -> str:
+    """What another program wrote, as it may stand in an error."""
+    written = repr(found)
+    return written if len(written) <= _SHOWN else f"{written[:_SHOWN]}..."
