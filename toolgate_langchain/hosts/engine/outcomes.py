@@ -18,6 +18,7 @@ from toolgate_langchain.approvals.queue import MAX_BAD_ANSWERS
 from toolgate_langchain.approvals.refused_before import RefusedBeforeError, noes_behind, refused_before
 from toolgate_langchain.approvals.unknown import OUTCOME_ANSWERS, outcome_request
 from toolgate_langchain.errors import AlreadyAnsweredError, InvalidAnswerError
+from toolgate_langchain.hosts.engine.parent_run import note_lost
 from toolgate_langchain.hosts.engine.refusal import reported
 
 if TYPE_CHECKING:
@@ -83,10 +84,9 @@ def started_before(
     """
     key, ledger = attempt.key, gate.ledger
     if (yield partial(ledger.held, key)):
-        raise leaving(
-            f"another worker started the call of {attempt.call['name']!r} and may still be at it; nothing was saved "
-            "here. If it died, resume the run when its lease is over"
-        )
+        name = attempt.call["name"]
+        why = f"another worker started the call of {name!r} and may still be at it; nothing was saved here"
+        raise note_lost(leaving(f"{why}. If it died, resume the run when its lease is over"))
     if (yield partial(ledger.status, key)) is not GrantStatus.STARTED:
         return (yield from _known_result(ledger, key))
     if question is None or not attempt.run.context.surface.attended:
@@ -100,7 +100,8 @@ def started_before(
         return None
     if said.type == "try_again":
         if (yield partial(ledger.try_again, call, tries, asked=request.request_id)) is not True:
-            raise leaving(f"request {request.request_id} was already answered: another worker tries the call again")
+            why = f"request {request.request_id} was already answered: another worker tries the call again"
+            raise note_lost(leaving(why))
         return TRY_AGAIN
     result: ToolMessage = reported(call_id, attempt.call["name"], said, request.request_id)
     ended = GrantStatus.FAILED if said.type == "failed" else GrantStatus.FINISHED
@@ -109,7 +110,8 @@ def started_before(
     if (yield partial(ledger.end_unknown, told, tries)) is not True:
         # Its worker came to an end after all, or somebody else carried the same word: what is recorded holds.
         if (yield partial(ledger.status, key)) is GrantStatus.STARTED:
-            raise leaving(f"request {request.request_id} was already answered: the call was started once more")
+            why = f"request {request.request_id} was already answered: the call was started once more"
+            raise note_lost(leaving(why))
         return (yield from _known_result(ledger, key))
     return result
 

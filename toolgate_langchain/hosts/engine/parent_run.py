@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar, Token
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolgate_langchain.catalog.entry import CatalogEntry
 from toolgate_langchain.catalog.meeting import own_profile
@@ -16,18 +16,22 @@ if TYPE_CHECKING:
     from typing import Self
 
     from toolgate_langchain.approvals.turn import Run
+    from toolgate_langchain.errors import AlreadyAnsweredError
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.hosts.gated.children import Children
     from toolgate_langchain.policy.context import RunContext
 
-__all__ = ["ParentRun", "current_run"]
+__all__ = ["ParentRun", "current_run", "note_lost"]
+
+_Lost = TypeVar("_Lost", bound="AlreadyAnsweredError")
 
 
 class ParentRun:
     """One tool call while it runs. An agent that is started inside shares the run and has at most its rights.
 
     A context manager around the tool: a pause of an agent inside that did not come through, because
-    the tool caught it or made another error of it, leaves the tool all the same.
+    the tool caught it or made another error of it, leaves the tool all the same. So does the error of a
+    worker that lost what was going on inside to another one: what it would save here must not be saved.
 
     Args:
         gate: The gate that let the call run.
@@ -43,6 +47,7 @@ class ParentRun:
     agents_started = 0
     _token: Token[ParentRun | None] | None = None
     _pauses: list[BaseException] | None = None
+    _lost: AlreadyAnsweredError | None = None
     _checked: dict[str, tuple[CatalogEntry, CatalogEntry]] | None = None
 
     def __init__(
@@ -143,6 +148,12 @@ class ParentRun:
         if self.outer is not None:
             self.outer.note_pause(pause)
 
+    def note_lost(self, error: AlreadyAnsweredError) -> None:
+        """Note that another worker has what goes on inside, here and in every call around this one."""
+        self._lost = error
+        if self.outer is not None:
+            self.outer.note_lost(error)
+
     def __enter__(self) -> Self:
         self._token = current_run.set(self)
         return self
@@ -152,6 +163,11 @@ class ParentRun:
     ) -> None:
         assert self._token is not None
         current_run.reset(self._token)
+        if self._lost is not None and (error is None or isinstance(error, Exception)):
+            # Before any pause: one that is saved would be this worker's word all the same.
+            if error is not self._lost:
+                raise self._lost from error
+            return
         if self.children is not None and self.children.left and (error is None or isinstance(error, Exception)):
             inner = self.children.left[0]
             if error is not inner:
@@ -166,3 +182,14 @@ class ParentRun:
 
 current_run: ContextVar[ParentRun | None] = ContextVar("toolgate_current_run", default=None)
 """Set around every tool call, so that an agent used as a tool shares the root's run."""
+
+
+def note_lost(error: _Lost) -> _Lost:
+    """An error that is about to be raised, known to the call around it whatever the tool in there makes of it.
+
+    Args:
+        error: It says that another worker has what goes on here.
+    """
+    if (around := current_run.get()) is not None:
+        around.note_lost(error)
+    return error

@@ -22,7 +22,7 @@ from langgraph.types import Command, TracePolicy, interrupt, omit_payload
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.errors import AlreadyAnsweredError, ConfigurationError
-from toolgate_langchain.hosts.engine.parent_run import ParentRun
+from toolgate_langchain.hosts.engine.parent_run import ParentRun, note_lost
 from toolgate_langchain.hosts.gated.children import Children
 from toolgate_langchain.hosts.gated.entry import kept_answer
 from toolgate_langchain.hosts.gated.runs import AgentRuntime, thread_in
@@ -182,7 +182,7 @@ class InGraph:
             yield from parts.step(progress, asynchronous=asynchronous)
         except AlreadyAnsweredError as error:
             # Another worker is at it, and what it does must not be saved over.
-            raise LeavesNothing(str(error)) from error
+            raise note_lost(LeavesNothing(str(error))) from error
         finally:
             yield from parts.entry.leave(progress)
         self._progress = progress

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate_langchain.approvals.answer import read_answer
 from toolgate_langchain.approvals.attempts import new_name
 from toolgate_langchain.errors import InvalidAnswerError
+from toolgate_langchain.hosts.engine.parent_run import note_lost
 from toolgate_langchain.hosts.langgraph.pauses import LeavesNothing, drop_old_answer, pause
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Carrier:
             # An earlier pass claimed the answer that is void by now, and keeps that claim.
             key = f"{key}:{void}"
         if (yield lambda: self._ledger.claim(key, holder=self._holder)) is not True:
-            raise LeavesNothing(
+            raise _lost(
                 f"request {about} was already answered: another worker carries its answer into the run; nothing "
                 "was saved here. If that worker died, resume the run when its lease is over"
             )
@@ -111,13 +112,13 @@ class Carrier:
         newest: str | None = yield paused.newest
         # Ids of checkpoints are in the order of their making.
         if newest is not None and newest > paused.checkpoint:
-            raise LeavesNothing(f"request {about} was already answered and its run went on; nothing was saved here")
+            raise _lost(f"request {about} was already answered and its run went on; nothing was saved here")
 
     def still_mine(self) -> Steps[None]:
         """See `Carrying.still_mine`."""
         for about, key in self._claimed.items():
             if (yield partial(self._ledger.renew, key, holder=self._holder)) is not True:
-                raise LeavesNothing(
+                raise _lost(
                     f"this worker took longer than the lease of its claim, and another one carries the answer to "
                     f"request {about} into the run; nothing was saved here"
                 )
@@ -134,6 +135,11 @@ class Carrier:
         """See `Carrying.failed`."""
         for request_id in list(self._claimed):
             yield from self.give_back(request_id)
+
+
+def _lost(why: str) -> LeavesNothing:
+    """The error with which a worker leaves to another what that one has; a tool that it is raised in cannot keep it."""
+    return note_lost(LeavesNothing(why))
 
 
 def keep_answers_from_tools() -> None:
