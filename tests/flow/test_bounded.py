@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from toolgate_langchain.policy import held, history, matching, provenance
+from toolgate_langchain.policy.choosing import Stakes
 from toolgate_langchain.policy.history import History, ReadResult, ResultLabel, scalars
 from toolgate_langchain.policy.provenance import Provenance
 
+HARMLESS = Stakes(consequential=False, leaves_house=False)
 FIELDS = ResultLabel(trusted_fields=frozenset({"id"}))
 
 
@@ -19,7 +21,7 @@ def listing(count: int) -> History:
 
 
 def vouched(read: History, count: int) -> list[bool]:
-    known = Provenance(read)
+    known = Provenance(read, HARMLESS)
     return [known.of(f"id-{number}", "id", "delete_file").vouched for number in range(count)]
 
 
@@ -49,7 +51,7 @@ def test_a_value_in_a_long_list_is_found_without_looking_at_all_of_it(monkeypatc
         return matching.is_value(one, value, name)
 
     monkeypatch.setattr(held, "is_value", counted)
-    assert Provenance(listing(5_000)).of("id-4999", "id", "delete_file").vouched
+    assert Provenance(listing(5_000), HARMLESS).of("id-4999", "id", "delete_file").vouched
     assert compared == 1
 
 

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from toolgate_langchain.policy.choosing import Stakes
 from toolgate_langchain.policy.history import History, ReadResult, ResultLabel
 from toolgate_langchain.policy.matching import mentions
 from toolgate_langchain.policy.naming import said_by_person
 from toolgate_langchain.policy.provenance import Provenance
 from toolgate_langchain.policy.tokens import readings
+
+HARMLESS = Stakes(consequential=False, leaves_house=False)
 
 
 @pytest.mark.parametrize("written", ["1.500", "1,500", "$1.500", "€1.500", "€1,500", "'1,500'"])
@@ -50,7 +53,7 @@ def test_both_readings_speak_against_a_value(written: str, value: Any) -> None:
 
 def _amount(given: Any, value: Any, *, label: ResultLabel, **arguments: Any) -> bool:
     read = ReadResult("read_amount", "", {"amount": given}, arguments, label)
-    return Provenance(History(results=(read,), untrusted=True)).of(value, "amount", "send_amount").vouched
+    return Provenance(History(results=(read,), untrusted=True), HARMLESS).of(value, "amount", "send_amount").vouched
 
 
 @pytest.mark.parametrize("label", [ResultLabel(True), ResultLabel(trusted_fields=frozenset({"amount"}))])

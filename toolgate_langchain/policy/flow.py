@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolgate_langchain.errors import ConfigurationError, says_what_it_takes
 from toolgate_langchain.policy.arguments import PolicyAnswer
+from toolgate_langchain.policy.choosing import Stakes
 from toolgate_langchain.policy.history import UNLABELLED, History, ResultLabel, scalars, too_many
 from toolgate_langchain.policy.naming import said_by_person
 from toolgate_langchain.policy.provenance import Origin, Provenance
 from toolgate_langchain.policy.sensitive import is_sensitive
 from toolgate_langchain.policy.tokens import address, addresses, number_text, web_schemes
-from toolgate_langchain.vocabulary import DataClass, TrustZone, Verdict
+from toolgate_langchain.vocabulary import DataClass, Tier, TrustZone, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -71,7 +72,8 @@ class FlowPolicy:
     - **Influence.** Once anything untrusted was read in the conversation, a change whose decisive arguments
       (`ToolProfile.decisive`; all, where nothing is declared) do not come from the person's own words or from
       trusted data is asked about, whatever a standing rule or a heuristic says. So is an address inside of its
-      other arguments, and a call that only reads and whose arguments leave the house.
+      other arguments, and a call that only reads and whose arguments leave the house. A trusted field does not
+      say who chose its value; see `policy.choosing`.
     - **Zones.** Data above a zone's ceiling does not reach the zone: a call that hands something to a tool outside
       of the house (`ToolProfile.zone`; anywhere, where nothing is declared) is denied after more sensitive data
       was read, unless all that it carries is the person's own words. It holds once a zone is in use: the
@@ -84,21 +86,28 @@ class FlowPolicy:
         observe: Decide nothing and log what would have been decided. Exactly `True` switches it on.
         label: Says what one result is, where its profile cannot: a function of the tool's name, the result (plain
             JSON where it has a structure, else its text) and the label that the profile declares.
+        history: The most sensitive class of data that can stand in history from elsewhere: in a model's words that
+            came with the input, and in results that this gate did not label. Not declared counts as secret. It is
+            never trusted, whatever is declared.
 
     Raises:
-        ConfigurationError: If `observe` is no bool or `label` no function.
+        ConfigurationError: If `observe` is no bool, `label` no function or `history` no `DataClass`.
     """
 
     __name__ = "flow"
     needs_history = True
 
     @says_what_it_takes
-    def __init__(self, *, observe: bool = False, label: LabelResult | None = None) -> None:
+    def __init__(
+        self, *, observe: bool = False, label: LabelResult | None = None, history: DataClass | None = None
+    ) -> None:
         if not isinstance(observe, bool):
             raise ConfigurationError(f"observe is {observe!r}; it must be True or False")
         if label is not None and not callable(label):
             raise ConfigurationError(f"label is {label!r}, which cannot be called")
-        self.observe, self._label = observe, label
+        if history is not None and not isinstance(history, DataClass):
+            raise ConfigurationError(f"history is {history!r}; it must be a DataClass or None")
+        self.observe, self._label, self.history_class = observe, label, history
 
     def label_result(self, tool: str, text: str, structure: Any, declared: ResultLabel) -> ResultLabel:
         """The label of one result: the operator's, where a function gives one, else what its profile declares.
@@ -148,7 +157,8 @@ class FlowPolicy:
             return []
         if too_many(view.arguments, _MOST):
             return [Traced("arguments", "", Origin(False, "too many values to look at each"))]
-        provenance, traced, declared = Provenance(history), list[Traced](), entry.profile.sensitive
+        stakes = Stakes(entry.effective_tier is Tier.CONSEQUENTIAL, _reaches_out(entry.profile))
+        provenance, traced, declared = Provenance(history, stakes), list[Traced](), entry.profile.sensitive
         decisive = _decisive(entry.profile, changes=changes)
         defaults = _defaults(entry)
         for name, given in view.arguments.items():

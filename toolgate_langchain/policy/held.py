@@ -40,6 +40,14 @@ class Held:
             if is_value(one, value, name):
                 yield result, one
 
+    def alike(self, path: str) -> list[Any]:
+        """The values of all trusted fields that are called like one.
+
+        Args:
+            path: The path of the field; what counts is its last name.
+        """
+        return self._by_name.get(path.rpartition(".")[2], [])
+
     @cached_property
     def left_out(self) -> bool:
         """Whether a result that is not trusted has more values than are looked at."""
@@ -50,6 +58,15 @@ class Held:
         return {
             id(result): () if result.structure is None else tuple(scalars(result.structure)) for result in self._results
         }
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = {}
+        for result in self._results:
+            for one in () if result.label.trusted else self.values(result):
+                if one.path in result.label.trusted_fields and one.value not in (None, ""):
+                    found.setdefault(one.path.rpartition(".")[2], []).append(one.value)
+        return found
 
     @cached_property
     def _fields(self) -> dict[tuple[str, str], list[tuple[int, ReadResult, Scalar]]]:

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from toolgate_langchain.policy.brought_along import brought_along
+from toolgate_langchain.policy.choosing import Stakes, chosen_by_nobody
 from toolgate_langchain.policy.dates import read_moment
 from toolgate_langchain.policy.held import Held
 from toolgate_langchain.policy.history import MAX_READ, History, ReadResult, Scalar, scalars
@@ -50,10 +51,11 @@ class Provenance:
 
     Args:
         history: The conversation, labelled.
+        stakes: What is at stake in the call whose values are looked at.
     """
 
-    def __init__(self, history: History) -> None:
-        self._history, self._looks = history, Looks()
+    def __init__(self, history: History, stakes: Stakes) -> None:
+        self._history, self._stakes, self._looks = history, stakes, Looks()
         self._held = Held(history)
         self._untrusted = UntrustedTexts(history, self._held)
 
@@ -151,8 +153,14 @@ class Provenance:
             return "it belongs to more values than can be looked at"
         others = {one.value for one in held if one.record != found.record}
         # Two records that are called alike are not told apart by the name.
-        if any(one.path != found.path and one.value not in others and self._names_record(one.value) for one in record):
-            return ""
+        named = any(
+            one.path != found.path and one.value not in others and self._names_record(one.value) for one in record
+        )
+        alike = self._held.alike(found.path)
+        if not self._looks.allow(values=len(alike)):
+            return TOO_MUCH
+        if (doubt := chosen_by_nobody(value, name, found.path, self._stakes, alike, named=named)) or named:
+            return doubt
         loose = [one for one in record if one.path not in result.label.trusted_fields and can_name(one.value)]
         telling = [one.value for one in loose if one.value not in others]
         # All texts are looked through for it, and for each of those.

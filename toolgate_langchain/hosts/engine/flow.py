@@ -7,24 +7,30 @@ Where no policy asks for it nothing here is computed or noted.
 
 from __future__ import annotations
 
-import json
 import logging
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from toolgate_langchain.errors import DataAboveZoneError
 from toolgate_langchain.hosts.engine.parent_run import current_run
-from toolgate_langchain.hosts.engine.reading import (
-    from_the_gate,
-    message_digest,
-    server_side,
-    structure_of,
-    texts_in,
-    words_in_place,
+from toolgate_langchain.hosts.engine.read_history import (
+    ELSEWHERE,
+    RESULT,
+    TASK,
+    WORDS,
+    came_along,
+    class_of,
+    classes_in,
+    history_of,
+    label_note,
+    marks_of,
+    messages_in,
+    noted_history,
+    worse,
 )
+from toolgate_langchain.hosts.engine.reading import message_digest, structure_of, texts_in, words_in_place
 from toolgate_langchain.hosts.engine.refusal import withheld
 from toolgate_langchain.policy.history import (
     CLASS_MARK,
@@ -32,7 +38,6 @@ from toolgate_langchain.policy.history import (
     UNLABELLED,
     UNTRUSTED_MARK,
     History,
-    ReadResult,
     ResultLabel,
     label_of,
 )
@@ -40,7 +45,7 @@ from toolgate_langchain.policy.reading import ReadingPolicy
 from toolgate_langchain.vocabulary import DataClass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.approvals.turn import Run
@@ -51,11 +56,6 @@ if TYPE_CHECKING:
 __all__ = ["Flow", "conversation_of"]
 
 logger = logging.getLogger("toolgate_langchain")
-
-_WORDS: Final = "words:"
-_RESULT: Final = "result:"
-_TASK: Final = "task:"
-_CLASS, _UNTRUSTED = CLASS_MARK, UNTRUSTED_MARK
 
 
 def conversation_of(run: Run) -> str:
@@ -80,6 +80,9 @@ class Flow:
         )
         given: tuple[object, ...] = gate.rulebook.argument_policies
         policies = [policy for policy in given if isinstance(policy, ReadingPolicy)]
+        declared = [getattr(policy, "history_class", None) for policy in policies]
+        known = [one for one in declared if isinstance(one, DataClass)]
+        self._history_class = max(known) if known and len(known) == len(declared) else None
         self._policies, self._holds = policies, any(not policy.observe for policy in policies)
 
     # --- a run starts -------------------------------------------------------------------------
@@ -98,19 +101,17 @@ class Flow:
         """
         conversation = conversation_of(run)
         known: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
-        new = {f"{_WORDS}{message_digest(one)}": str(one.text)[:MAX_READ] for one in _said_now(given, known)}
+        new = {f"{WORDS}{message_digest(one)}": str(one.text)[:MAX_READ] for one in _said_now(given, known)}
         if run.start:
             # The task of an agent inside: what the model of the one around it wrote, which has read what is noted.
             # What the tool wrote itself may hold whatever it fetched.
             written = set(texts_in(None if (around := current_run.get()) is None else around.arguments))
             tasks = [one for one in messages if isinstance(one, HumanMessage) and str(one.text) in written]
-            new |= {f"{_TASK}{message_digest(one)}": "" for one in tasks}
-        elif not known and any(isinstance(one, AIMessage) for one in messages):
-            new[_UNTRUSTED] = "history from elsewhere"
-            # Nor does anybody know what its model had read to say what it says: no declared class counts as secret.
-            new[f"{_CLASS}{DataClass.SECRET.value}"] = ""
-        history = _history(messages, {**known, **new})
-        yield from self._note(conversation, known, {**new, **_marks(history)})
+            new |= {f"{TASK}{message_digest(one)}": "" for one in tasks}
+        else:
+            new |= noted_history(messages, known, self._history_class)
+        history = history_of(messages, {**known, **new})
+        yield from self._note(conversation, known, {**new, **marks_of(history)})
         zone, seen = run.context.zone, history.data_class
         if zone is None or seen is None or seen <= zone.ceiling:
             return
@@ -119,7 +120,14 @@ class Flow:
             f"zone {zone.value} in which a model of this run is"
         )
         if self._holds:
-            raise DataAboveZoneError(f"{why}; start a new conversation, or use a model in a zone that may have it")
+            way = "start a new conversation, or use a model in a zone that may have it"
+            if self._history_class is None and came_along(messages, known):
+                way = (
+                    "a model's words and results that came with the input count as secret where nobody declared what "
+                    "they can hold: let a checkpointer keep the conversation and send what is new, or declare it, as "
+                    "in FlowPolicy(history=DataClass.BUSINESS)"
+                )
+            raise DataAboveZoneError(f"{why}; {way}")
         if self._policies:
             logger.warning("observed: the flow policy would not start the run: %s", why)
 
@@ -135,9 +143,9 @@ class Flow:
         """
         conversation = conversation_of(run)
         notes: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
-        history = _history([*messages, message], notes)
+        history = history_of([*messages, message], notes)
         # What a provider's tool brought, or another middleware put there; it stays read when it is gone.
-        yield from self._note(conversation, notes, _marks(history))
+        yield from self._note(conversation, notes, marks_of(history))
         return history
 
     def _note(self, conversation: str, known: Mapping[str, str], notes: Mapping[str, str]) -> Steps[None]:
@@ -154,10 +162,10 @@ class Flow:
         notes: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
         turn = attempt.turn
         if turn is not None and turn.read is not None:
-            kept = (_RESULT, _WORDS, _TASK)
+            kept = (RESULT, WORDS, TASK, ELSEWHERE)
             notes = {**{key: value for key, value in notes.items() if key.startswith(kept)}, **turn.read}
         place = _place(attempt.state["messages"])
-        return _history(attempt.state["messages"][: place + 1], notes)
+        return history_of(attempt.state["messages"][: place + 1], notes)
 
     # --- a result is read ---------------------------------------------------------------------
 
@@ -172,22 +180,22 @@ class Flow:
             The result, or what takes its place where the zone of the run's models may not have it.
         """
         entry, run = attempt.entry, attempt.run
-        messages = list(_messages_in(result))
+        messages = list(messages_in(result))
         notes: dict[str, str] = {}
         worst = UNLABELLED if entry is None else label_of(entry.profile)
         whole = bool(messages) and isinstance(result, ToolMessage)
         for message in messages:
             label = self._label_of(entry, message)
-            notes[f"{_RESULT}{message_digest(message)}"] = _written(message.name or attempt.call["name"], label)
-            worst = _worse(worst, label) if not whole else label
+            notes[f"{RESULT}{message_digest(message)}"] = label_note(message.name or attempt.call["name"], label)
+            worst = worse(worst, label) if not whole else label
         # A command may write more than messages, and what else it writes is as its tool's results are.
         if not worst.trusted:
-            notes[_UNTRUSTED] = f"the result of {attempt.call['name']}"
+            notes[UNTRUSTED_MARK] = f"the result of {attempt.call['name']}"
         conversation, zone = conversation_of(run), run.context.zone
         if zone is not None:
             # Also what an agent inside of the call read, whose words the result may hold.
             read: Mapping[str, str] = yield lambda: self._gate.ledger.read_notes(conversation)
-            seen = max([_class_of(worst), *_classes_in(read)])
+            seen = max([class_of(worst), *classes_in(read)])
             if seen > zone.ceiling and self._policies:
                 logger.warning(
                     "the result of %r is withheld: it is %s, above zone %s",
@@ -197,7 +205,7 @@ class Flow:
                 )
                 if self._holds:
                     return withheld(attempt.call)
-        notes[f"{_CLASS}{_class_of(worst).value}"] = ""
+        notes[f"{CLASS_MARK}{class_of(worst).value}"] = ""
         yield lambda: self._gate.ledger.note_read(conversation, notes)
         return result
 
@@ -210,7 +218,7 @@ class Flow:
     def note_response(self, run: Run, message: ToolMessage) -> Steps[None]:
         """Note that a person wrote a result: those are their own words."""
         if words_in_place(message):
-            note = {f"{_WORDS}{message_digest(message)}": str(message.text)[:MAX_READ]}
+            note = {f"{WORDS}{message_digest(message)}": str(message.text)[:MAX_READ]}
             yield partial(self._gate.ledger.note_read, conversation_of(run), note)
 
 
@@ -223,100 +231,6 @@ def _said_now(given: Sequence[BaseMessage], known: Mapping[str, str]) -> Sequenc
     return given[-1:] if known else given
 
 
-# --- from messages to a history -------------------------------------------------------------------
-
-
-def _history(messages: Sequence[BaseMessage], notes: Mapping[str, str]) -> History:
-    # Also those of messages that are gone by now, or that only an agent around this one has.
-    words = [text for key, text in notes.items() if key.startswith(_WORDS)]
-    results: list[ReadResult] = []
-    others: list[tuple[str, str]] = []
-    classes = _classes_in(notes)
-    calls: dict[str, Mapping[str, Any]] = {}
-    for message in messages:
-        if isinstance(message, AIMessage):
-            calls.update({str(call["id"]): call["args"] for call in message.tool_calls})
-            if brought := server_side(message):
-                others.append(("a tool that the model's provider ran", brought))
-        elif isinstance(message, ToolMessage):
-            key = message_digest(message)
-            if (read := _read(notes.get(f"{_RESULT}{key}"))) is not None:
-                tool, label = read
-                arguments = calls.get(message.tool_call_id, {})
-                if message.status == "error":
-                    # What went wrong is told in words that repeat the call; it vouches for nothing.
-                    label = replace(label, trusted_fields=frozenset())
-                    if label.trusted:
-                        continue
-                results.append(ReadResult(tool, str(message.text), structure_of(message), arguments, label))
-            elif not from_the_gate(message):
-                others.append((f"a result of {message.name or 'a tool'} without a label", str(message.text)))
-                classes.append(DataClass.SECRET)
-        elif not isinstance(message, SystemMessage) and not any(
-            f"{kind}{message_digest(message)}" in notes for kind in (_WORDS, _TASK)
-        ):
-            others.append(("a message that is not the person's input", str(message.text)))
-    classes += [_class_of(one.label) for one in results]
-    untrusted = _UNTRUSTED in notes or bool(others) or any(not one.label.trusted for one in results)
-    return History(tuple(words), tuple(results), tuple(others), untrusted, max(classes, default=None))
-
-
-def _marks(history: History) -> dict[str, str]:
-    """The notes on how bad a history is, with where that comes from."""
-    marks = history.marks()
-    if _UNTRUSTED in marks and history.others:
-        marks[_UNTRUSTED] = history.others[0][0]
-    return marks
-
-
 def _place(messages: Sequence[BaseMessage]) -> int:
     """Where the model's last message is."""
     return max((place for place, one in enumerate(messages) if isinstance(one, AIMessage)), default=-1)
-
-
-def _messages_in(result: Any) -> Iterator[ToolMessage]:
-    """The tool messages in what a call gave."""
-    if isinstance(result, ToolMessage):
-        yield result
-    elif isinstance(result, list):
-        for one in result:
-            yield from _messages_in(one)
-    else:
-        update = getattr(result, "update", None)
-        said = update.get("messages", ()) if isinstance(update, dict) else ()
-        yield from (one for one in (said if isinstance(said, list) else [said]) if isinstance(one, ToolMessage))
-
-
-def _classes_in(notes: Mapping[str, str]) -> list[DataClass]:
-    """The classes of what was read, as they were noted."""
-    return [DataClass(key.removeprefix(_CLASS)) for key in notes if key.startswith(_CLASS)]
-
-
-def _class_of(label: ResultLabel) -> DataClass:
-    return DataClass.SECRET if label.data_class is None else label.data_class
-
-
-def _worse(one: ResultLabel, other: ResultLabel) -> ResultLabel:
-    return ResultLabel(one.trusted and other.trusted, frozenset(), max(_class_of(one), _class_of(other)))
-
-
-def _written(tool: str, label: ResultLabel) -> str:
-    plain = {
-        "tool": tool,
-        "trusted": label.trusted,
-        "fields": sorted(label.trusted_fields),
-        "class": None if label.data_class is None else label.data_class.value,
-    }
-    return json.dumps(plain)
-
-
-def _read(note: str | None) -> tuple[str, ResultLabel] | None:
-    """A label as it was noted; what cannot be read is no label."""
-    if note is None:
-        return None
-    try:
-        plain = json.loads(note)
-        known = None if plain["class"] is None else DataClass(plain["class"])
-        return str(plain["tool"]), ResultLabel(plain["trusted"] is True, frozenset(plain["fields"]), known)
-    except (ValueError, KeyError, TypeError):
-        return None
