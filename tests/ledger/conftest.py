@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import cast
 
 import pytest
@@ -20,9 +21,13 @@ event.listen(Pool, "checkout", without_the_disk)
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """A PostgreSQL server, for as long as the tests run."""
-    with start_postgres(tmp_path_factory.mktemp("postgres")) as server:
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server, for as long as the tests run.
+
+    Not below pytest's own folder: root's server runs as another user, and each pytest of root that starts takes that
+    folder's rights away from everybody else, also while this one is at work.
+    """
+    with TemporaryDirectory(prefix="toolgate-postgres-") as made, start_postgres(Path(made)) as server:
         yield server
 
 
