@@ -1,23 +1,24 @@
 """Databases for ledgers and checkpoints, all real, and agents that share them as workers do."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 from tests.durable.workers import Worksite, make_checkpoints
-from tests.ledger.conftest import databases, postgres, postgresql, sqlite
+from tests.ledger.conftest import databases, empty_ledgers, make_databases, postgres, postgresql, ready, sqlite
 from tests.ledger.databases import MadeDatabases
 from tests.ledger.emptied import EmptyLedgers
 
-__all__ = ["databases", "postgres", "postgresql", "sqlite"]
+__all__ = ["databases", "empty_ledgers", "make_databases", "postgres", "postgresql", "ready", "sqlite"]
 
 
 @pytest.fixture(scope="session")
-def made_already(tmp_path_factory: pytest.TempPathFactory) -> EmptyLedgers:
+def made_already(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmptyLedgers]:
     """Databases that are ledgers already and hold checkpoints, with nothing in them."""
-    return EmptyLedgers(tmp_path_factory.mktemp("made"), make_checkpoints)
+    with closing(EmptyLedgers(tmp_path_factory.mktemp("made"), make_checkpoints)) as made:
+        yield made
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.durable.dying import DONE, FORMS, LEASE, LEASED, START, Case, in_child, new_case, prepare, worker
+from tests.durable.dying import DONE, FORMS, LEASE, LEASED, START, Case, in_child, new_case, practise, prepare, worker
 from tests.durable.points import KILLED
 from tests.ledger.databases import start_postgres
 
@@ -66,6 +66,7 @@ def every_point(
         The first number that no step has, and the faults.
     """
     in_child(prepare, new_case(root, url, form, -1))
+    practise(new_case(root, url, form, -2, **options))
     for number in count() if numbers is None else numbers:
         died, faults = converse(new_case(root, url, form, number, **options), [number])
         if faults or not died:

@@ -1,9 +1,10 @@
 """A conversation whose workers may die at any step, and what must hold of it in the end.
 
-Each worker is a process of its own, forked off one that has loaded the libraries and opened nothing.
+Each worker is a process of its own, forked off one that has loaded the libraries and holds nothing open.
 """
 
 import asyncio
+import gc
 import os
 import sqlite3
 import traceback
@@ -27,6 +28,7 @@ import tests.preloaded
 import toolgate_langchain.hosts.langgraph.around
 from tests.durable.points import CHECKPOINTER, LEDGER, Points
 from tests.graph.support import graph_chat
+from tests.ledger.quick import without_the_disk
 from tests.support import Chat, Recorder, call, chat, says
 from toolgate_langchain import SqlLedger, Tier, ToolGate, ToolProfile
 from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
@@ -75,14 +77,18 @@ class Case:
 
 def _saver(case: Case) -> Any:
     if case.url.startswith("sqlite"):
-        return SqliteSaver(sqlite3.connect(case.folder.parent / "checkpoints.db", check_same_thread=False, timeout=30))
+        file = sqlite3.connect(case.folder.parent / "checkpoints.db", check_same_thread=False, timeout=30)
+        without_the_disk(file)
+        return SqliteSaver(file)
     opened = psycopg.connect(case.url, autocommit=True, prepare_threshold=0, row_factory=dict_row)
     return PostgresSaver(opened)
 
 
 async def _asaver(case: Case) -> Any:
     if case.url.startswith("sqlite"):
-        return AsyncSqliteSaver(await aiosqlite.connect(case.folder.parent / "checkpoints.db", timeout=30))
+        file = await aiosqlite.connect(case.folder.parent / "checkpoints.db", timeout=30)
+        await file.execute("PRAGMA synchronous = OFF")
+        return AsyncSqliteSaver(file)
     connect = psycopg.AsyncConnection.connect
     return AsyncPostgresSaver(await connect(case.url, autocommit=True, prepare_threshold=0, row_factory=dict_row))
 
@@ -175,13 +181,37 @@ def go_on(case: Case, talk: Chat) -> Steps[None]:
 def _work(case: Case, points: Points, now: datetime) -> None:
     """What a worker does, in either way."""
     if not case.asynchronous:
-        run_steps(go_on(case, agent(case, points, now, _saver(case))))
+        saver = _saver(case)
+        talk = agent(case, points, now, saver)
+        run_steps(go_on(case, talk))
+        saver.conn.close()
+        _close(talk)
         return
 
     async def work() -> None:
-        await arun_steps(go_on(case, agent(case, points, now, await _asaver(case))))
+        saver = await _asaver(case)
+        talk = agent(case, points, now, saver)
+        await arun_steps(go_on(case, talk))
+        await saver.conn.close()
+        _close(talk)
 
     asyncio.run(work())
+
+
+def _close(talk: Chat) -> None:
+    ledger: Any = talk.gate.ledger
+    ledger.close()
+
+
+def practise(case: Case) -> None:
+    """Go through a conversation of its own in this process, which then holds nothing open.
+
+    Workers that are forked off it have what every process that was at work for a while has: its libraries have looked
+    up what they look up once, and its statements are written out.
+    """
+    _work(case, Points(None, changes=case.changes), START)
+    assert case.noted("faults") == []
+    gc.freeze()
 
 
 def _look(case: Case, messages: list[BaseMessage]) -> None:

@@ -9,13 +9,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from psycopg.rows import dict_row
 
 from tests.graph.support import graph_chat
-from tests.ledger.databases import Databases, Postgres, without_the_disk
+from tests.ledger.databases import Databases, Postgres
+from tests.ledger.left_open import RESERVES, search_path
+from tests.ledger.quick import without_the_disk
 from tests.support import Chat, Clock, Recorder, call, chat, says
 from toolgate_langchain import SqlLedger, Tier, ToolGate, ToolProfile
 
@@ -32,7 +33,8 @@ def make_checkpoints(server: Postgres, schema: str) -> None:
 
 
 def _opened(server: Postgres, schema: str) -> Any:
-    return psycopg.connect(server.url(schema), autocommit=True, prepare_threshold=0, row_factory=dict_row)
+    reserve = RESERVES[search_path(schema)]
+    return reserve.open("checkpoints", server.url(schema), autocommit=True, prepare_threshold=0, row_factory=dict_row)
 
 
 class Worksite:
@@ -58,9 +60,7 @@ class Worksite:
             return SqliteSaver(connection)
         opened = _opened(self.databases.postgres, self.databases.name)
         self._open.callback(opened.close)
-        saver = PostgresSaver(opened)
-        saver.setup()
-        return saver
+        return PostgresSaver(opened)
 
     def ledger(self, kind: Callable[..., SqlLedger] = SqlLedger, **options: Any) -> Any:
         """A ledger as a worker has it; a kind of its own where something is to happen in between."""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import cast
+from typing import TypeAlias, cast
 
 import pytest
-from sqlalchemy import event
-from sqlalchemy.pool import Pool
 
-from tests.ledger.databases import Databases, Postgres, below_a_loop, start_postgres, without_the_disk
+import tests.ledger.quick  # noqa: F401  # from here on all ledgers are
+from tests.ledger.databases import Databases, MadeDatabases, Postgres, below_a_loop, start_postgres
 from tests.ledger.emptied import EmptyLedgers
 from toolgate_langchain import InMemoryLedger, SqlLedger
 
-# Whenever one is taken from its pool: when it is made, the ledger has it wait for the disk, and has the last word.
-event.listen(Pool, "checkout", without_the_disk)
+MakeDatabases: TypeAlias = Callable[[Postgres | None], Databases]
 
 
 @pytest.fixture(scope="session")
@@ -31,26 +29,49 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def empty_ledgers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmptyLedgers]:
+    """Databases that are ledgers already, with nothing in them."""
+    with closing(EmptyLedgers(tmp_path_factory.mktemp("empty"))) as made:
+        yield made
+
+
+@pytest.fixture
+def ready() -> bool:
+    """Whether databases are ledgers already. Tests of how one becomes a ledger, or is lost, say otherwise."""
+    return True
+
+
+@pytest.fixture
+def make_databases(empty_ledgers: EmptyLedgers, ready: bool, tmp_path: Path) -> Iterator[MakeDatabases]:
+    """Makes databases of SQLite, or of a server."""
+    with ExitStack() as kept:
+
+        def make(server: Postgres | None) -> Databases:
+            if not ready:
+                return kept.enter_context(Databases(tmp_path, server))
+            made = empty_ledgers.file(tmp_path) if server is None else kept.enter_context(empty_ledgers.schema(server))
+            return kept.enter_context(MadeDatabases(tmp_path, server, made))
+
+        yield make
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databases]:
-    """Makes empty databases, of both kinds in turn, and ledgers on them."""
-    server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
-    with Databases(tmp_path, server) as made:
-        yield made
+def databases(request: pytest.FixtureRequest, make_databases: MakeDatabases) -> Databases:
+    """Databases of both kinds in turn, and ledgers on them."""
+    return make_databases(request.getfixturevalue("postgres") if request.param == "postgresql" else None)
 
 
 @pytest.fixture
-def sqlite(tmp_path: Path) -> Iterator[Databases]:
-    """Makes empty files of SQLite, and ledgers on them."""
-    with Databases(tmp_path, None) as made:
-        yield made
+def sqlite(make_databases: MakeDatabases) -> Databases:
+    """Files of SQLite, and ledgers on them."""
+    return make_databases(None)
 
 
 @pytest.fixture
-def postgresql(tmp_path: Path, postgres: Postgres) -> Iterator[Databases]:
-    """Makes empty schemas of PostgreSQL, and ledgers on them."""
-    with Databases(tmp_path, postgres) as made:
-        yield made
+def postgresql(make_databases: MakeDatabases, postgres: Postgres) -> Databases:
+    """Schemas of PostgreSQL, and ledgers on them."""
+    return make_databases(postgres)
 
 
 @pytest.fixture
@@ -60,12 +81,6 @@ def sql(databases: Databases) -> SqlLedger:
 
 
 KINDS = ["memory", "sqlite", "sqlite, async", "postgresql", "postgresql, async"]
-
-
-@pytest.fixture(scope="session")
-def empty_ledgers(tmp_path_factory: pytest.TempPathFactory) -> EmptyLedgers:
-    """Databases that are ledgers already, with nothing in them."""
-    return EmptyLedgers(tmp_path_factory.mktemp("empty"))
 
 
 @pytest.fixture(params=KINDS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -18,12 +17,6 @@ from toolgate_langchain import SqlLedger
 
 PASSWORD = "S3cret-word"
 _names = count(1)
-
-
-def without_the_disk(connection: Any, *_: object) -> None:
-    """Have a connection not wait for the disk, if it is one of SQLite; the machine's power is not what is tested."""
-    if isinstance(connection, sqlite3.Connection):
-        connection.execute("PRAGMA synchronous = OFF")
 
 
 class Postgres:
@@ -141,8 +134,11 @@ class MadeDatabases(Databases):
         made, self._made = self._made, ""
         if not made:
             return super().another()
-        self.name = made
-        return made if self.postgres is None else self.postgres.url(made)
+        if self.postgres is not None:
+            self.name = made
+            return self.postgres.url(made)
+        self.name = Path(made.partition("?")[0]).stem
+        return made
 
 
 class _BelowALoop:

@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from tests.ledger.databases import Postgres
+from tests.ledger.left_open import RESERVES, Reserve, search_path
 from toolgate_langchain import SqlLedger
 
 
@@ -24,7 +25,7 @@ class EmptyLedgers:
     """
 
     def __init__(self, folder: Path, beside: Callable[[Postgres, str], None] = lambda *_: None) -> None:
-        self._pattern, self._beside = folder / "empty.db", beside
+        self._pattern, self._beside, self._kind = folder / "empty.db", beside, folder.name.rstrip("0123456789")
         self._free: dict[Postgres, list[_Schema]] = {}
         self._numbers = count(1)
 
@@ -38,15 +39,26 @@ class EmptyLedgers:
     def schema(self, server: Postgres) -> Iterator[str]:
         """The name of a schema of PostgreSQL, which is emptied afterwards and is then another test's."""
         free = self._free.setdefault(server, [])
-        schema = free.pop() if free else _Schema(server, f"empty_{next(self._numbers)}", self._beside)
+        schema = free.pop() if free else _Schema(server, f"empty_{self._kind}{next(self._numbers)}", self._beside)
         yield schema.name
-        schema.empty()
-        free.append(schema)
+        if schema.empty():
+            free.append(schema)
+        else:
+            schema.close()
+
+    def close(self) -> None:
+        """Close the connections that were left open."""
+        for free in self._free.values():
+            while free:
+                free.pop().close()
 
 
 class _Schema:
+    """One schema, and the connections to it that tests left open."""
+
     def __init__(self, server: Postgres, name: str, beside: Callable[[Postgres, str], None]) -> None:
         self._server, self.name = server, name
+        RESERVES[search_path(name)] = self._reserve = Reserve()
         server.execute(f"CREATE SCHEMA {name}")
         _make(server.url(name))
         beside(server, name)
@@ -63,12 +75,30 @@ class _Schema:
                 statements.append(f"INSERT INTO {table} TABLE first_{table}")
         statements += [f"ALTER SEQUENCE {sequence} RESTART" for sequence in sequences]
         self._statement = "; ".join([*statements, "COMMIT"])
+        self._shape = self._look()
 
-    def empty(self) -> None:
-        """Take out all that was put in."""
+    def empty(self) -> bool:
+        """Take out all that was put in. Whether all is then as it was; a test may have changed the tables."""
+        if self._look() != self._shape:
+            return False
         self._server.execute(self._statement)
+        return True
+
+    def close(self) -> None:
+        """Close the connections that were left open."""
+        self._reserve.close()
+
+    def _look(self) -> list[tuple[str]]:
+        return self._server.execute(_SHAPE.format(self.name))
 
 
+_SHAPE = """
+    SELECT relname || ' ' || COALESCE(attname, '') FROM pg_class LEFT JOIN pg_attribute ON attrelid = pg_class.oid
+    WHERE relnamespace = '{0}'::regnamespace AND relkind IN ('r', 'i') AND COALESCE(attnum, 1) > 0
+    UNION ALL SELECT conname FROM pg_constraint WHERE connamespace = '{0}'::regnamespace
+    UNION ALL SELECT tgname FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid
+    WHERE relnamespace = '{0}'::regnamespace
+    ORDER BY 1"""
 _NAMES = "SELECT {1}_name FROM information_schema.{0} WHERE {1}_schema = '{2}'"
 
 

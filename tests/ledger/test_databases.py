@@ -21,6 +21,12 @@ from toolgate_langchain.errors import ConfigurationError, LedgerError, LedgerSch
 YES = ApprovalAnswer(type="approve")
 
 
+@pytest.fixture
+def ready() -> bool:
+    """No database is a ledger before."""
+    return False
+
+
 class TestUrls:
     @pytest.mark.parametrize(
         ("url", "told"),

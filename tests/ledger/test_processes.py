@@ -4,10 +4,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.forked import PIPE, Forked
 from tests.ledger.databases import Databases
 
 _CHILDREN = Path(__file__).parent / "children"
+
+
+@pytest.fixture
+def ready() -> bool:
+    """No database is a ledger before."""
+    return False
 
 
 def child(script: str, *arguments: str) -> Forked:

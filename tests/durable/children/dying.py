@@ -1,6 +1,6 @@
 """Lets workers die at steps of a conversation, in turn; says how many steps there were, and what was found.
 
-This process opens nothing itself, so that its workers are forked off one that holds no connection and no thread.
+Before its workers are forked off it, this process holds no connection and no thread any more.
 """
 
 import json

@@ -101,8 +101,10 @@ def _version(connection: Connection, known: int, *, create: bool) -> int:
         _VERSIONS.create(connection)
         connection.execute(insert(_VERSIONS).values(version=0))
         return 0
-    # The columns come with the rows: to have the table described takes longer than all the rest.
-    rows = connection.execute(select(text("*")).select_from(_VERSIONS))
+    # The columns come with the rows: to have the table described takes longer than all the rest. They are this table's,
+    # and not those that SQLAlchemy remembers of the same words about another one.
+    every = select(text("*")).select_from(_VERSIONS)
+    rows = connection.execute(every, execution_options={"compiled_cache": None})
     if list(rows.keys()) != ["version"]:
         raise _no_ledger("has other columns")
     found = rows.scalars().all()
