@@ -213,7 +213,8 @@ class TestASiblingThatHadAlreadyRunKeepsItsResult:
         assert sorted(ran.names) == ["read", "save"]
         talk.say("do something else")
         assert (talk.result("r"), talk.result("s")) == ("ran read", "ran save")
-        assert "was not executed" in talk.result("q")
+        # Of a call that may be repeated no start is on record; nothing that it did before it asked would be lost.
+        assert ("was not executed" if profile is READ else "outcome is unknown") in talk.result("q")
         assert sorted(ran.names) == ["read", "save"]
         check_providers_accept(talk.model.seen[-1])
 

@@ -104,7 +104,7 @@ MODEL_MESSAGES: Final = {
     ),
     Code.SUPERSEDED: "Superseded, not executed: the user wrote something else while it was waiting.",
     Code.OUTCOME_UNKNOWN: (
-        "Its outcome is unknown: it was started before and no result was recorded. It was not run again."
+        "It was started before and none was recorded, so its outcome is unknown. It was not run again."
     ),
     Code.NOT_ON_RECORD: "There is no record of its approval here. Propose the call again if it is still wanted.",
     Code.BAD_ANSWERS: "No usable answer came from the person who was asked.",

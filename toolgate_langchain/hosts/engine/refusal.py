@@ -19,7 +19,7 @@ __all__ = ["refusal", "refused", "rejection", "reported", "response", "with_noti
 
 
 def refusal(call_id: str, name: str, code: str, reason: str, *, message_id: str | None = None) -> ToolMessage:
-    """The result of a call that was not executed.
+    """The result of a call that was not executed, or of which nobody knows whether it was.
 
     Args:
         call_id: The call's id.
@@ -28,7 +28,8 @@ def refusal(call_id: str, name: str, code: str, reason: str, *, message_id: str 
         reason: Why, for operators; the model sees it only where the fault is in its own arguments.
         message_id: An id derived from the request, so that a replay cannot write two messages.
     """
-    text = f"The call of {name!r} was not executed. {what_the_model_is_told(code, reason)}"
+    became = "has no result" if code == Code.OUTCOME_UNKNOWN else "was not executed"
+    text = f"The call of {name!r} {became}. {what_the_model_is_told(code, reason)}"
     return _message(call_id, name, text, code, status="error", message_id=message_id)
 
 
