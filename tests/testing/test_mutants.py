@@ -30,7 +30,7 @@ from toolgate_langchain.catalog import arguments, entry, hints, intake, meeting,
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.catalog.profile import METADATA_KEY, ToolProfile
 from toolgate_langchain.hosts import deciding
-from toolgate_langchain.hosts.engine import last_step, refusal
+from toolgate_langchain.hosts.engine import changed, claiming, last_look, last_step, refusal
 from toolgate_langchain.hosts.engine.offering import Offering
 from toolgate_langchain.hosts.inside.agents_inside import AgentsInside
 from toolgate_langchain.hosts.langgraph import enforcing, middleware
@@ -76,7 +76,7 @@ def test_a_decision_that_allows_everything_it_knows(monkeypatch: Patch) -> None:
         known = call.entry is not None and call.arguments is not None
         return replace(decision, verdict=Verdict.ALLOW) if known else decision
 
-    for module in (judge, last_step, taken):
+    for module in (judge, last_look, taken):
         monkeypatch.setattr(module, "decide", lenient)
     names = ("words-beside-a-call", "what-the-model-learns", "switched-off-while-a-sibling-waits")
     told(tried(plain_gate, *names), *names)
@@ -212,9 +212,9 @@ def test_no_last_step_at_all(monkeypatch: Patch) -> None:
 
 
 def test_calls_and_grants_that_are_bound_to_nothing(monkeypatch: Patch) -> None:
-    for module in (judged_record, taken, last_step):
+    for module in (judged_record, taken, claiming):
         monkeypatch.setattr(module, "call_digest", lambda *_: "same")
-    for module in (judged_record, last_step):
+    for module in (judged_record, last_step, last_look, changed):
         monkeypatch.setattr(module, "raw_digest", lambda _: "same")
     told(tried(plain_gate, "rewritten-arguments"), "rewritten-arguments")
 

@@ -16,7 +16,8 @@ from toolgate_langchain.approvals.carrying import AtOnce
 from toolgate_langchain.approvals.ledger import GrantStatus
 from toolgate_langchain.catalog.injected import names_for_langgraph
 from toolgate_langchain.errors import AlreadyAnsweredError, ConfigurationError
-from toolgate_langchain.hosts.engine.last_step import LastStep, denied
+from toolgate_langchain.hosts.engine.last_look import denied
+from toolgate_langchain.hosts.engine.last_step import LastStep
 from toolgate_langchain.hosts.engine.outcomes import Question
 from toolgate_langchain.hosts.engine.parent_run import current_run
 from toolgate_langchain.hosts.engine.recording import again

@@ -12,7 +12,8 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 from langgraph.types import interrupt
 
 from toolgate_langchain.approvals.ledger import GrantStatus
-from toolgate_langchain.hosts.engine.last_step import LastStep, denied
+from toolgate_langchain.hosts.engine.last_look import denied
+from toolgate_langchain.hosts.engine.last_step import LastStep
 from toolgate_langchain.hosts.engine.outcomes import Question
 from toolgate_langchain.hosts.engine.parent_run import ParentRun, current_run
 from toolgate_langchain.hosts.engine.plain_calls import AtOnce
