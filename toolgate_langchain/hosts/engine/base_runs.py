@@ -7,10 +7,8 @@ a `RunnableConfig`) is handed through to the functions that were given as settin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from toolgate_langchain.approvals.rules import MAX_RULES_IN_STATE, RuleIndex, StandingRule
 from toolgate_langchain.approvals.turn import Run
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.engine.flow import Flow
@@ -18,7 +16,8 @@ from toolgate_langchain.hosts.engine.foregone import Foregone
 from toolgate_langchain.hosts.engine.outcomes import results_of
 from toolgate_langchain.hosts.engine.parent_run import ParentRun, current_run
 from toolgate_langchain.hosts.engine.reading import input_of_run
-from toolgate_langchain.hosts.engine.run_state import RULES, RUN, TURN, read_rules, read_run, write_rules, write_run
+from toolgate_langchain.hosts.engine.rules_of_threads import RulesOfThreads
+from toolgate_langchain.hosts.engine.run_state import RULES, RUN, TURN, read_run, write_rules, write_run
 from toolgate_langchain.policy.bounds import strictest
 from toolgate_langchain.policy.caller import Caller, RunConfiguration
 from toolgate_langchain.policy.context import worst_zone
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from langchain_core.tools import BaseTool
 
-    from toolgate_langchain.approvals.rule_ledger import Said
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.hosts.gate import ToolGate
@@ -42,10 +40,8 @@ __all__ = ["Runs", "Setting"]
 Setting: TypeAlias = Any
 """A value, or a function of where the run is driven from that gives it."""
 
-_EMPTY: Final = RuleIndex()
-
 _CACHED: Final = 256
-"""Runs and rule indexes kept parsed; more are parsed again when they come round."""
+"""Runs kept parsed; more are parsed again when they come round."""
 
 
 class Runs:
@@ -87,15 +83,13 @@ class Runs:
             **{name: value for name, value in checked.items() if not callable(value)},
         )
         gate.named.expect(self)
-        self.foregone, self.flow = Foregone(gate.rulebook), Flow(gate)
+        self.foregone, self.flow, self.rules = Foregone(gate.rulebook), Flow(gate), RulesOfThreads(gate)
         self.kept: set[str] = set()
         """Scopes of runs of which the ledger keeps results."""
         self.tools_met: dict[str, BaseTool] = {}
         """The tools that the agent really has, by name, as far as this process has seen them."""
         self._runs: dict[str, tuple[Any, str | None, RunConfiguration | None, Run]] = {}
         self._latest: tuple[Any, ParentRun | None, str | None, Run] | None = None
-        self._indexes: dict[str, tuple[tuple[Any, ...], Sequence[StandingRule], RuleIndex, RuleIndex]] = {}
-        self._of_users: dict[str, tuple[Sequence[StandingRule], RuleIndex]] = {}
 
     def can_ask(self) -> bool:
         """Whether a run of this agent can ever ask a person, as far as is known when it is built."""
@@ -180,7 +174,7 @@ class Runs:
             yield lambda: self.gate.ledger.forget_results(scope)
         if self.flow.on:
             yield from self.flow.begin(run, state["messages"], self.input_of(state))
-        kept = yield from self._carried_rules(state, run)
+        kept = yield from self.rules.carried(state, run, in_ledger=self.keeps_rules_in_ledger)
         if kept is not None:
             update[RULES] = write_rules(kept)
         return update
@@ -189,33 +183,6 @@ class Runs:
         """The messages of the input to the root graph, where a run starts; none inside of another run."""
         inside = current_run.get() is not None
         return () if inside else input_of_run(state["messages"])
-
-    def _carried_rules(self, state: Mapping[str, Any], run: Run) -> Steps[tuple[StandingRule, ...] | None]:
-        """The rules to write when a run starts; `None` where nothing changes.
-
-        Rules of a subagent stay in the ledger: its state may end with the call that it runs in, and
-        whatever it took out of the ledger would be lost with it.
-        """
-        saved = read_rules(state.get(RULES))
-        waiting: Sequence[StandingRule] = ()
-        revoked: frozenset[str] = frozenset()
-        if run.thread_id is not None:
-            said: Said = yield lambda: self.gate.ledger.said(run.id, run.thread_id, None, place=run.place)
-            waiting, revoked = said.thread_rules, said.revoked
-        living = tuple(
-            rule for rule in saved if (rule.scope != "run" or rule.run_id == run.id) and rule.request_id not in revoked
-        )
-        taken: tuple[StandingRule, ...] = ()
-        if not run.agent_path:
-            ended = [rule for rule in waiting if rule.scope == "run" and rule.run_id != run.id]
-            room = MAX_RULES_IN_STATE - len(living)
-            if not self.keeps_rules_in_ledger:
-                taken = tuple(rule for rule in waiting if not rule.agent_path and rule not in ended)[: max(room, 0)]
-            if ended or taken:
-                yield lambda: self.gate.ledger.drop_thread_rules(str(run.place), [*ended, *taken])
-        if len(living) == len(saved) and not taken:
-            return None
-        return (*living, *taken)
 
     def run_of(self, state: Mapping[str, Any], where: Any) -> Run:
         """The run that is saved in the state, narrowed by today's configuration and by the run around it.
@@ -282,7 +249,7 @@ class Runs:
         """Whether what the calls before this turn of the model gave is saved where the run goes on from."""
         return True
 
-    # --- tools and rules ----------------------------------------------------------------------
+    # --- tools ----------------------------------------------------------------------
 
     def meet(self, tool: BaseTool) -> CatalogEntry:
         """The entry of a tool that the agent really has."""
@@ -300,46 +267,3 @@ class Runs:
         """The agent's tool of a name, as far as this process has met it."""
         tool = self.tools_met.get(name)
         return self.gate.catalog.get(name) if tool is None else self.meet(tool)
-
-    def look(self, state: Mapping[str, Any], run: Run) -> Steps[tuple[RuleIndex, Said]]:
-        """All standing rules of the thread and the caller, and whatever else was said, all of one moment."""
-        saved = state.get(RULES)
-        caller = run.context.caller_id
-        said: Said = yield lambda: self.gate.ledger.said(run.id, run.thread_id, caller, place=run.place)
-        mine = self._of_user(caller, said.user_rules)
-        if not saved and not said.thread_rules:
-            return mine, said
-        if run.thread_id is None:
-            said = said._replace(taken_back=(yield from self._taken_back(saved)))
-        made_of, cached = (saved, said.taken_back, said.revoked), self._indexes.get(str(run.thread_id))
-        # A ledger hands out the very same rules while nothing changed; anything else is laid out anew.
-        if cached is None or cached[0] != made_of or cached[1] is not said.thread_rules or cached[2] is not mine:
-            if len(self._indexes) > _CACHED:
-                self._indexes.clear()
-            living = said.living((*read_rules(saved), *said.thread_rules))
-            cached = (made_of, said.thread_rules, mine, RuleIndex(living, beside=mine))
-            self._indexes[str(run.thread_id)] = cached
-        return cached[3], said
-
-    def _of_user(self, caller_id: str | None, rules: Sequence[StandingRule]) -> RuleIndex:
-        """A user's rules laid out, once for all of their threads."""
-        if caller_id is None or not rules:
-            return _EMPTY
-        cached = self._of_users.get(caller_id)
-        if cached is None or cached[0] is not rules:
-            if len(self._of_users) > _CACHED:
-                self._of_users.clear()
-            cached = self._of_users[caller_id] = (rules, RuleIndex(rules))
-        return cached[1]
-
-    def _taken_back(self, saved: Any) -> Steps[frozenset[str]]:
-        """The requests whose approval was taken back after it had made a rule.
-
-        Where no thread has a name, the ledger cannot list them; there are no rules but those of the state.
-        """
-        void: set[str] = set()
-        for request_id in dict.fromkeys(rule.request_id for rule in read_rules(saved) if rule.effect == "allow"):
-            held = None if request_id is None else (yield partial(self.gate.ledger.answer_to, request_id))
-            if request_id is not None and held is not None and held.type == "reject":
-                void.add(request_id)
-        return frozenset(void)

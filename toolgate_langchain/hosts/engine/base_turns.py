@@ -119,7 +119,7 @@ class BaseTurns:
         messages: Sequence[BaseMessage],
     ) -> Steps[TurnRecord | None]:
         """Judge the calls of a turn together; `None` where nothing has to be saved of them."""
-        index, said = yield from self._runs.look(state, run)
+        index, said = yield from self._runs.rules.look(state, run)
         history = yield from self._history(run, state, message)
         turn: TurnRecord | None = yield from self._gate.judge.judge(
             run,

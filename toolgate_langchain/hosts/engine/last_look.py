@@ -71,7 +71,7 @@ class LastLook:
             return denied(record.code, "it waits for a person and was not asked about")
         if self._names_elsewhere(attempt):
             return denied(Code.CHANGED, "what its arguments name is not what they named when it was judged")
-        index, said = yield from self._runs.look(state, run)
+        index, said = yield from self._runs.rules.look(state, run)
         facts = _NO_FACTS if record is None else self._gate.judge.still_known(record.facts)
         if said.stopped is not False:
             facts = replace(facts, stopped=True)

@@ -212,7 +212,7 @@ class Turns(BaseTurns):
         known = [call for call in late if self._runs.find(call["name"]) is not None]
         if self._judged_where_they_run(self._entries(known), run):
             return turn
-        index, said = yield from self._runs.look(state, run)
+        index, said = yield from self._runs.rules.look(state, run)
         joins = "" if turn is None else turn.turn_id
         history = yield from self._history(run, state, message)
         judged = yield from self._gate.judge.judge(
