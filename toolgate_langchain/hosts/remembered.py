@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolgate_langchain.approvals.rules import RuleIndex, StandingRule
@@ -9,6 +10,7 @@ from toolgate_langchain.approvals.steps import Steps, arun_steps, run_steps
 from toolgate_langchain.approvals.turn import place_of
 from toolgate_langchain.errors import ConfigurationError
 from toolgate_langchain.hosts.engine.run_state import RULES, RUN, read_rules
+from toolgate_langchain.hosts.side import Side
 from toolgate_langchain.policy.caller import Caller
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ class Remembered:
         saved: tuple[StandingRule, ...] = ()
         named = str(getattr(agent, "own_name", ""))
         if agent is not None and hasattr(agent, "get_state"):
-            snapshot = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
+            snapshot = yield partial(Side(agent, asynchronous).state, config)
             saved = read_rules(snapshot.values.get(RULES))
             named = str((snapshot.values.get(RUN) or {}).get("agent", ""))
         place = place_of(str(thread_id), named)

@@ -18,6 +18,7 @@ from toolgate_langchain.catalog.checks import listed
 from toolgate_langchain.errors import AlreadyAnsweredError, ConfigurationError, InvalidAnswerError
 from toolgate_langchain.hosts.checks import check_callables
 from toolgate_langchain.hosts.engine.answering import AnswerResult, barred, named_by, not_pending
+from toolgate_langchain.hosts.side import Side
 
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.approver import Approver
@@ -81,7 +82,7 @@ def drive(
         InvalidAnswerError: If the approver keeps answering other requests than the one it is asked
             about; the request stays pending.
     """
-    return run_steps(_drive_steps(agent, input, config, approver, foreign, context, asynchronous=False))
+    return run_steps(_drive_steps(Side(agent, asynchronous=False), input, config, approver, foreign, context))
 
 
 async def adrive(
@@ -94,7 +95,7 @@ async def adrive(
     context: Any = None,
 ) -> DriveResult:
     """As `drive`, for asynchronous code; approver and foreign handler may be asynchronous too."""
-    return await arun_steps(_drive_steps(agent, input, config, approver, foreign, context, asynchronous=True))
+    return await arun_steps(_drive_steps(Side(agent, asynchronous=True), input, config, approver, foreign, context))
 
 
 def pending_requests(interrupts: Any) -> list[tuple[str, ApprovalRequest]]:
@@ -111,29 +112,26 @@ def pending_requests(interrupts: Any) -> list[tuple[str, ApprovalRequest]]:
 
 
 def _drive_steps(
-    agent: Any,
+    side: Side,
     input: Any,
     config: Mapping[str, Any] | None,
     approver: Approver,
     foreign: ForeignHandler | None,
     context: Any,
-    *,
-    asynchronous: bool,
 ) -> Steps[DriveResult]:
-    if not callable(getattr(agent, "ainvoke" if asynchronous else "invoke", None)):
+    agent = side.agent
+    if not callable(getattr(agent, "ainvoke" if side.asynchronous else "invoke", None)):
         raise ConfigurationError(f"agent is {agent!r}, which is not an agent that can be run")
     check_callables({"approver": approver, "foreign": foreign})
-    invoke = agent.ainvoke if asynchronous else agent.invoke
-    options: dict[str, Any] = {} if context is None else {"context": context}
     output: Any = None
     asked: dict[str, int] = {}
     command: Command[Any]
     if input is not None:
-        output = yield lambda: invoke(input, config, **options)
+        output = yield lambda: side.invoke(input, config, context)
     if not getattr(agent, "checkpointer", None):
         return DriveResult(output)
     while True:
-        snapshot = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
+        snapshot = yield lambda: side.state(config)
         interrupts = tuple(snapshot.interrupts)
         if not interrupts:
             return DriveResult(output if output is not None else snapshot.values)
@@ -157,7 +155,7 @@ def _drive_steps(
             command = Command(resume={first.id: value})
         else:
             return DriveResult(output, interrupts)
-        output = yield partial(invoke, command, config, **options)
+        output = yield partial(side.invoke, command, config, context)
 
 
 def _named(given: Any, request: ApprovalRequest) -> Any:
@@ -207,8 +205,7 @@ def answer_steps(
     except InvalidAnswerError as error:
         return AnswerResult("invalid", str(error))
     wanted, thread = read.request_id, config.get("configurable", {}).get("thread_id")
-    options: dict[str, Any] = {} if context is None else {"context": context}
-    holder = new_name()
+    side, holder = Side(agent, asynchronous), new_name()
     claimed = yield lambda: gate.ledger.claim(wanted, holder=holder)
     if claimed is not True:
         recorded = yield lambda: gate.ledger.answer_to(wanted)
@@ -217,15 +214,15 @@ def answer_steps(
         return (yield from not_pending(gate, read, thread))
     try:
         # Only looked at with the claim in hand: what was pending before may be answered by now.
-        snapshot = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
+        snapshot = yield lambda: side.state(config)
         found = [one for one in pending_requests(snapshot.interrupts) if one[1].request_id == wanted]
         if not found:
             return (yield from not_pending(gate, read, thread))
         if told := (yield from _refused(gate, read, found[0][1])):
             return told
         command = _resuming(snapshot.interrupts, found[0][0], read.to_json())
-        output = yield lambda: (agent.ainvoke if asynchronous else agent.invoke)(command, config, **options)
-        after = yield lambda: (agent.aget_state if asynchronous else agent.get_state)(config)
+        output = yield lambda: side.invoke(command, config, context)
+        after = yield lambda: side.state(config)
     except AlreadyAnsweredError as error:
         # Somebody resumed the run without asking for this claim.
         return AnswerResult("already_answered", str(error))

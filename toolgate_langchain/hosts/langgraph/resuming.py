@@ -14,6 +14,7 @@ from toolgate_langchain.errors import AlreadyAnsweredError, ConfigurationError, 
 from toolgate_langchain.hosts.gated.agent import GatedAgent
 from toolgate_langchain.hosts.inside.observing import gates_of
 from toolgate_langchain.hosts.langgraph.driving import answer_steps, pending_requests
+from toolgate_langchain.hosts.side import Side
 
 if TYPE_CHECKING:
     from toolgate_langchain.approvals.inbox import LeftAnswer
@@ -163,7 +164,7 @@ class _Carrier:
 
     def __init__(self, gate: ToolGate, agent: Any, left: LeftAnswer, where: _Where, *, asynchronous: bool) -> None:
         assert left.thread_id is not None
-        self._gate, self._agent, self._left, self._asynchronous = gate, agent, left, asynchronous
+        self._gate, self._left, self._side = gate, left, Side(agent, asynchronous)
         self._thread, self._where = left.thread_id, where
 
     def told(self, status: Became, detail: str = "", output: Any = None, error: Exception | None = None) -> Resumed:
@@ -176,15 +177,12 @@ class _Carrier:
             yield lambda: ledger.carried(left.request_id)
             return self.told("not_pending", "the run went another way before the answer was carried into it")
         config = self._where.config_of(self._thread)
-        snapshot = yield lambda: self._state(config)
+        snapshot = yield lambda: self._side.state(config)
         if snapshot.created_at is None:
             return None
         if (request := self._pending_in(snapshot)) is not None:
             return (yield from self._answer(config, request))
         return (yield from self._go_on(config))
-
-    def _state(self, config: dict[str, Any]) -> Any:
-        return (self._agent.aget_state if self._asynchronous else self._agent.get_state)(config)
 
     def _pending_in(self, snapshot: Any) -> ApprovalRequest | None:
         found = (request for _, request in pending_requests(snapshot.interrupts))
@@ -193,9 +191,9 @@ class _Carrier:
     def _answer(self, config: dict[str, Any], request: ApprovalRequest) -> Steps[Resumed]:
         left, ledger = self._left, self._gate.ledger
         given = replace(left.answer, request_id=left.request_id)
-        context = self._where.context_of(self._thread)
+        context, side = self._where.context_of(self._thread), self._side
         result: AnswerResult = yield from answer_steps(
-            self._gate, self._agent, config, given, asynchronous=self._asynchronous, context=context
+            self._gate, side.agent, config, given, asynchronous=side.asynchronous, context=context
         )
         match result.status:
             case "accepted":
@@ -224,14 +222,12 @@ class _Carrier:
                 return self.told("carried_before", "its run has the answer")
             if not now.taken_in:
                 return self.told("not_pending", "its request is not pending on this thread; the answer is kept")
-            snapshot = yield lambda: self._state(config)
+            snapshot = yield lambda: self._side.state(config)
             if snapshot.interrupts or not snapshot.next:
                 yield lambda: ledger.carried(left.request_id)
                 return self.told("carried_before", "its run has the answer")
             context = self._where.context_of(self._thread)
-            options: dict[str, Any] = {} if context is None else {"context": context}
-            invoke = self._agent.ainvoke if self._asynchronous else self._agent.invoke
-            output = yield lambda: invoke(None, config, **options)
+            output = yield lambda: self._side.invoke(None, config, context)
             yield lambda: ledger.carried(left.request_id)
         finally:
             yield lambda: ledger.release(left.request_id, holder=holder)
