@@ -6,7 +6,6 @@ import logging
 from typing import TYPE_CHECKING
 
 from toolgate_langchain.approvals.shown import show_text
-from toolgate_langchain.policy.arguments import ArgumentView
 from toolgate_langchain.policy.reading import ReadingPolicy
 from toolgate_langchain.vocabulary import Verdict
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolgate_langchain.approvals.turn import Run
+    from toolgate_langchain.policy.arguments import ArgumentView
     from toolgate_langchain.policy.decide import ProposedCall, Rulebook
     from toolgate_langchain.policy.history import History
 
@@ -43,9 +43,4 @@ def log_observed(rulebook: Rulebook, call: ProposedCall, run: Run, history: Hist
 
 
 def _view(call: ProposedCall, run: Run, history: History | None) -> ArgumentView | None:
-    if history is None or call.entry is None or call.arguments is None:
-        return None
-    context = run.context
-    return ArgumentView(
-        call.name, call.arguments.values, call.entry, context.surface, context.caller, history, context.zone
-    )
+    return None if history is None else call.view(run.context, history)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolgate_langchain.approvals.shown import show_text
-from toolgate_langchain.policy.arguments import ArgumentView, ask_policy
+from toolgate_langchain.policy.arguments import ask_policy
 from toolgate_langchain.policy.reading import ReadingPolicy
 from toolgate_langchain.vocabulary import Verdict
 
@@ -37,12 +37,9 @@ def policy_notes(
             argument came from where.
         decision: What was decided of it.
     """
-    if not decision.must_ask or call.entry is None or call.arguments is None:
+    view = call.view(run.context, history)
+    if not decision.must_ask or view is None:
         return
-    context = run.context
-    view = ArgumentView(
-        call.name, call.arguments.values, call.entry, context.surface, context.caller, history, context.zone
-    )
     for policy in rulebook.argument_policies:
         if history is not None and isinstance(policy, ReadingPolicy):
             continue

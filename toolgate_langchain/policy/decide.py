@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.catalog.entry import CatalogEntry
     from toolgate_langchain.policy.approval_rule import ApprovalRule
     from toolgate_langchain.policy.context import CallFacts, RulesInForce, RunContext, RunMemory
+    from toolgate_langchain.policy.history import History
 
 __all__ = ["REJECTIONS_PER_TOOL", "ProposedCall", "Rulebook", "call_key", "decide", "explain"]
 
@@ -62,6 +63,19 @@ class ProposedCall:
             return cls(name, entry, resolved(entry, effective, resolving) if resolving else effective)
         except InvalidArgumentsError as error:
             return cls(name, entry, None, str(error))
+
+    def view(self, context: RunContext, history: History | None) -> ArgumentView | None:
+        """What an argument policy sees of it; `None` where no tool is known or the arguments do not fit.
+
+        Args:
+            context: Where and for whom it would run.
+            history: What was read and said before it, where that is known.
+        """
+        if self.entry is None or self.arguments is None:
+            return None
+        return ArgumentView(
+            self.name, self.arguments.values, self.entry, context.surface, context.caller, history, context.zone
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +180,9 @@ def _decide(
     # 3 - argument policies
     must_ask, asked_because = False, ""
     for policy in rulebook.argument_policies:
-        answer = ask_policy(
-            policy,
-            ArgumentView(
-                call.name, arguments.values, entry, context.surface, context.caller, facts.history, context.zone
-            ),
-        )
+        view = call.view(context, facts.history)
+        assert view is not None
+        answer = ask_policy(policy, view)
         if heard is not None:
             heard.append(answer)
         if answer.verdict is Verdict.DENY:
