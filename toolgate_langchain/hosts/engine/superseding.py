@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from toolgate_langchain.approvals.ledger import GrantStatus, Ledger
 from toolgate_langchain.approvals.turn import CallRecord, Run, TurnRecord, unasked_key
 from toolgate_langchain.hosts.engine.calls import last_ai_message
+from toolgate_langchain.hosts.engine.made_up import calls_without_an_end
 from toolgate_langchain.hosts.engine.refusal import refusal, refused, rejection, response
 from toolgate_langchain.hosts.engine.run_state import RUN, TURN
 from toolgate_langchain.hosts.engine.unseen import tell_closed
@@ -69,12 +70,18 @@ def supersede(
     assert isinstance(message, AIMessage)
     while end < len(messages) and isinstance(messages[end], ToolMessage):
         end += 1
-    answered = {one.tool_call_id for one in messages[place + 1 :] if isinstance(one, ToolMessage)}
+    if turn is not None and turn.message_id != message.id:
+        turn = None
+    results = [one for one in messages[place + 1 :] if isinstance(one, ToolMessage)]
+    made_up: set[str] = set() if turn is None else (yield from calls_without_an_end(turn, results, gate.ledger))
+    if made_up:
+        written = [one for one in results if one.tool_call_id in made_up]
+        end -= sum(one in written for one in messages[place + 1 : end])
+        messages = [one for one in messages if one not in written]
+    answered = {one.tool_call_id for one in results} - made_up
     dangling = [call for call in message.tool_calls if call["id"] not in answered]
     if not dangling:
         return None
-    if turn is not None and turn.message_id != message.id:
-        turn = None
     left = yield left_behind
     if turn is None and not left.interrupted:
         return None

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from toolgate_langchain.canonical import digest
 from toolgate_langchain.errors import ConfigurationError
-from toolgate_langchain.hosts.engine.calls import answered_after, last_ai_message
+from toolgate_langchain.hosts.engine.calls import last_ai_message
 from toolgate_langchain.hosts.engine.run_state import RULES, RUN, TURN, write_run
 from toolgate_langchain.hosts.engine.superseding import LeftBehind
 from toolgate_langchain.hosts.graphs.siblings import Siblings
@@ -139,7 +139,8 @@ class GraphRuns(AgentRuns):
     def begin(self, state: Mapping[str, Any], runtime: Runtime[Any], *, asynchronous: bool) -> Steps[dict[str, Any]]:
         """As `AgentRuns.begin`; a turn that still waits is saved with the asking node, not in the state."""
         message = last_ai_message(state["messages"])
-        if message is not None and len(answered_after(state["messages"], message)) < len(message.tool_calls):
+        if message is not None and message.tool_calls:
+            # Whether or not they have results: those may be of a screen's own making.
             left: LeftBehind = yield partial(self._left_behind, runtime, asynchronous=asynchronous)
             if left.interrupted and left.judged is not None:
                 told = left.judged.get("messages", ())
