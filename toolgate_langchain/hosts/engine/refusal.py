@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.turn import CallRecord
 
-__all__ = ["refusal", "refused", "rejection", "reported", "response", "with_notice", "withheld"]
+__all__ = ["refusal", "refused", "rejection", "reported", "response", "stopped", "with_notice", "withheld"]
 
 
 def refusal(call_id: str, name: str, code: str, reason: str, *, message_id: str | None = None) -> ToolMessage:
@@ -31,6 +31,16 @@ def refusal(call_id: str, name: str, code: str, reason: str, *, message_id: str 
     became = "has no result" if code == Code.OUTCOME_UNKNOWN else "was not executed"
     text = f"The call of {name!r} {became}. {what_the_model_is_told(code, reason)}"
     return _message(call_id, name, text, code, status="error", message_id=message_id)
+
+
+def stopped(refused: ToolMessage) -> ToolMessage:
+    """The result of a call whose tool asked something that nobody can answer: what it did until then is done.
+
+    Args:
+        refused: Its refusal, which says that it was not executed.
+    """
+    text = f"The call of {refused.name!r} began and did not end: it asked a question, which nobody is there to answer."
+    return refused.model_copy(update={"content": text})
 
 
 def rejection(call: CallRecord) -> ToolMessage:

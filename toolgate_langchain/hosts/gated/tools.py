@@ -21,7 +21,7 @@ from toolgate_langchain.hosts.engine.last_step import LastStep
 from toolgate_langchain.hosts.engine.outcomes import Question
 from toolgate_langchain.hosts.engine.parent_run import current_run
 from toolgate_langchain.hosts.engine.recording import again
-from toolgate_langchain.hosts.engine.refusal import with_notice
+from toolgate_langchain.hosts.engine.refusal import stopped, with_notice
 from toolgate_langchain.hosts.engine.telling import refuse
 from toolgate_langchain.hosts.gated.children import InnerPause
 from toolgate_langchain.policy.decision import Code
@@ -163,7 +163,7 @@ class AgentLastStep(LastStep):
         if _leaves_a_graph(error):
             reason = f"the tool wanted to pause, and a GatedAgent cannot let it go on later: {error}"
             refused = yield from refuse(self._gate, again(attempt), denied(Code.UNATTENDED, reason))
-            return GrantStatus.FAILED, refused
+            return GrantStatus.FAILED, stopped(refused)
         return GrantStatus.FAILED, None
 
     def _finished(self, attempt: Attempt, result: Any) -> ToolMessage:

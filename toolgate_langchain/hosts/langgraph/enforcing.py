@@ -18,6 +18,7 @@ from toolgate_langchain.hosts.engine.outcomes import Question
 from toolgate_langchain.hosts.engine.parent_run import ParentRun, current_run
 from toolgate_langchain.hosts.engine.plain_calls import AtOnce
 from toolgate_langchain.hosts.engine.recording import again
+from toolgate_langchain.hosts.engine.refusal import stopped
 from toolgate_langchain.hosts.engine.run_state import RULES, TURN
 from toolgate_langchain.hosts.engine.telling import refuse
 from toolgate_langchain.hosts.langgraph.carrying import Carrier, keep_answers_from_tools
@@ -113,7 +114,7 @@ class Enforcement(LastStep):
                     around.note_pause(leaving)
                 return None
             reason = f"the tool wanted to pause, and nobody is there on surface {surface.name!r}: {leaving}"
-            return (yield from refuse(self._gate, again(attempt), denied(Code.UNATTENDED, reason)))
+            return stopped((yield from refuse(self._gate, again(attempt), denied(Code.UNATTENDED, reason))))
         if isinstance(leaving, ParentCommand) and (written := channels_written(leaving.args[0])):
             return dropped(attempt.call, written)
         return None
