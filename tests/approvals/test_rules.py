@@ -301,5 +301,5 @@ def test_a_rule_keeps_the_time_that_it_was_given(monkeypatch: pytest.MonkeyPatch
 
 def few(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     """Let a state hold fewer rules, so that a test need not make hundreds."""
-    for module in ("runs", "turns"):
-        monkeypatch.setattr(f"toolgate_langchain.hosts.engine.base_{module}.MAX_RULES_IN_STATE", limit)
+    for module in ("rules_of_threads", "base_turns"):
+        monkeypatch.setattr(f"toolgate_langchain.hosts.engine.{module}.MAX_RULES_IN_STATE", limit)
