@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.durable.dying import DONE, FORMS, LEASE, LEASED, START, Case, in_child, new_case, practise, prepare, worker
+from tests.durable.dying import DONE, FORMS, LEASE, LEASED, Case, in_child, new_case, practise, prepare, worker
 from tests.durable.points import KILLED
 from tests.ledger.databases import start_postgres
 
@@ -34,7 +34,7 @@ def converse(case: Case, deaths: list[int], awaiting: Iterable[bool] = ()) -> tu
     Returns:
         How many of them came to die there, and the faults that were found.
     """
-    now, died, ways = START, 0, iter(awaiting)
+    now, died, ways = case.start, 0, iter(awaiting)
     for die_at in [*deaths, None]:
         case = replace(case, asynchronous=next(ways, case.asynchronous))
         code, waits = LEASED, 0

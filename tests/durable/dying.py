@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ DONE, LEASED, FAULTY = 0, 3, 4
 """Exit codes of workers; see `worker`."""
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
+_begun = count()
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,8 @@ class Case:
     """See `Points`."""
     asynchronous: bool = False
     """Whether agents, checkpoints and ledger are awaited."""
-    cancelled: bool = False
-    """Whether workers are cancelled: a tool that is stopped in its middle then has failed, and nobody knows how far."""
+    start: datetime = START
+    """When it begins. Conversations with one ledger come one after the other, as its record does."""
 
     def note(self, file: str, line: str) -> None:
         """Write a line that is there also when the process dies right after."""
@@ -209,7 +211,7 @@ def practise(case: Case) -> None:
     Workers that are forked off it have what every process that was at work for a while has: its libraries have looked
     up what they look up once, and its statements are written out.
     """
-    _work(case, Points(None, changes=case.changes), START)
+    _work(case, Points(None, changes=case.changes), case.start)
     assert case.noted("faults") == []
     gc.freeze()
 
@@ -226,8 +228,7 @@ def _look(case: Case, messages: list[BaseMessage]) -> None:
     deeds = case.noted("deeds")
     for name, key in case.calls:
         times = deeds.count(key)
-        unknown = case.cancelled and any("outcome is unknown" in one.text for one in told if one.tool_call_id == key)
-        if not {"send": times == 1 or (unknown and times == 0), "keep": times == 0, "read": times >= 1}[name]:
+        if not {"send": times == 1, "keep": times == 0, "read": times >= 1}[name]:
             case.note("faults", f"{name} {key} was done {times} times; results: {[one.text for one in told]}")
 
 
@@ -256,7 +257,8 @@ def new_case(root: Path, url: str, form: str, number: int, **options: Any) -> Ca
     """A conversation on a thread of its own."""
     folder = root / str(number)
     folder.mkdir()
-    return Case(folder, url, form, f"{root.name} {number}", **options)
+    start = START + next(_begun) * timedelta(hours=1)
+    return Case(folder, url, form, f"{root.name} {number}", start=start, **options)
 
 
 def in_child(work: Callable[[Case], None], case: Case) -> None:

@@ -69,12 +69,13 @@ def test_at_every_await_another_run_brings_the_conversation_to_its_end(databases
     changes = os.environ.get("TOOLGATE_TIMES", "1") == "1"
     first, further = (int(databases.postgres is not None), 2) if changes else (0, 1)
     url = databases.url.replace("timeout=0.2", "timeout=30")
+    now = START
     for number in count(first, further):
         folder = tmp_path / str(number)
         folder.mkdir()
         thread = f"thread-{number}"
-        case = Case(folder, url, "after_model", thread, calls=(("send", "a"),), asynchronous=True, cancelled=True)
-        now, saver, points = START, InMemorySaver(), Cancelling(number, changes=changes)
+        case = Case(folder, url, "after_model", thread, calls=(("send", "a"),), asynchronous=True)
+        saver, points = InMemorySaver(), Cancelling(number, changes=changes)
         ended = ends(case, points, now, saver)
         for _ in range(4):
             if not ended:

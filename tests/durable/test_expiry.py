@@ -101,8 +101,12 @@ def test_a_request_that_expired_stays_so_whatever_the_clock_says_by_then(site: W
     assert site.ledger().expire(key, at=site.clock()) is True
     site.clock.now -= timedelta(minutes=30)
     talk = site.worker(says(text="unused"), request_expiry=HOUR)
-    talk.resume({"type": "approve", "request_id": key})
-    assert site.ran.runs == []
+    with pytest.raises(LedgerError, match="clock went back"):
+        talk.resume({"type": "approve", "request_id": key})
+    # Also where somebody says that the earlier time is the right one.
+    site.ledger().clock_is_right()
+    talk.invoke(None)
+    assert (talk.requests, site.ran.runs) == ([], [])
 
 
 def test_a_clock_that_goes_back_is_a_clear_error_and_nothing_runs_and_nothing_is_lost(site: Worksite) -> None:

@@ -13,6 +13,7 @@ from toolgate_langchain.approvals.memory_inbox import MemoryInbox
 from toolgate_langchain.approvals.memory_outcomes import LEASE, MemoryOutcomes
 from toolgate_langchain.approvals.memory_rules import RulesInMemory
 from toolgate_langchain.approvals.read_notes import ReadNotesInMemory
+from toolgate_langchain.approvals.steady import check_after
 from toolgate_langchain.approvals.unknown import FINAL
 from toolgate_langchain.policy.context import RunMemory
 
@@ -179,6 +180,7 @@ class InMemoryLedger(RulesInMemory, GrantsInMemory, MemoryInbox, MemoryOutcomes,
     ) -> None:
         """See `Ledger.ask`."""
         with self._lock:
+            now = self._clock()  # also where another time is given: from then on one that goes back is noticed
             key = request.request_id
             if key in self._spent:
                 return
@@ -188,7 +190,7 @@ class InMemoryLedger(RulesInMemory, GrantsInMemory, MemoryInbox, MemoryOutcomes,
                 asked = replace(asked, request=request)
             else:
                 place = None if place == thread_id else place
-                asked = PendingRequest(request, thread_id, at or datetime.now(UTC), expires_at, place)
+                asked = PendingRequest(request, thread_id, at or now, expires_at, place)
             self._asked[key] = asked
             if key not in self._answers and (grant is None or grant.status is not GrantStatus.WITHDRAWN):
                 self._pending[key] = asked
@@ -205,6 +207,8 @@ class InMemoryLedger(RulesInMemory, GrantsInMemory, MemoryInbox, MemoryOutcomes,
     ) -> AnswerStatus:
         """See `Ledger.answer`."""
         with self._lock:
+            if at is not None and (asked := self._asked.get(request_id)) is not None:
+                check_after(at, asked.asked_at, request_id)
             if request_id in self._spent:
                 return self._said_of_spent(request_id, answer)
             recorded = self._answers.get(request_id)

@@ -10,6 +10,7 @@ from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.memory_claims import ClaimsInMemory
 from toolgate_langchain.approvals.memory_grants import Grant
 from toolgate_langchain.approvals.settings import check_lease
+from toolgate_langchain.approvals.steady import SteadyClock, check_after
 
 if TYPE_CHECKING:
     import threading
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from toolgate_langchain.approvals.answer import ApprovalAnswer
     from toolgate_langchain.approvals.attempts import CallEnd, CallStart
     from toolgate_langchain.approvals.ledger import PendingRequest
+    from toolgate_langchain.approvals.recording.entries import Entry
 
 __all__ = ["LEASE", "MemoryOutcomes"]
 
@@ -58,7 +60,7 @@ class MemoryOutcomes(ClaimsInMemory):
 
     def __init__(self, *, lease: timedelta = LEASE, clock: Callable[[], datetime] = _now) -> None:
         check_lease(lease, clock)
-        self._lease, self._clock = lease, clock
+        self._lease, self._clock = lease, SteadyClock(clock)
         self._claims = {}
         self._tries: dict[str, _Tries] = {}
         self._results: dict[str, tuple[str, ToolMessage]] = {}
@@ -83,6 +85,8 @@ class MemoryOutcomes(ClaimsInMemory):
     def start(self, call: CallStart) -> StartStatus:
         """See `Ledger.start`."""
         with self._lock:
+            if call.needs_grant:
+                self._clock()  # must not have gone back since whatever was said before
             status = self._start(call)
             if status in (StartStatus.STARTED, StartStatus.REENTERED):
                 self._began(call.request_id, hold=call.hold)
@@ -111,6 +115,19 @@ class MemoryOutcomes(ClaimsInMemory):
             grant, tries = self._grants.get(request_id), self._tries.get(request_id)
             started = grant is not None and grant.status is GrantStatus.STARTED
             return started and tries is not None and tries.until is not None and tries.until > self._clock()
+
+    def let_go(self, call: CallStart, entry: Entry | None = None) -> None:
+        """See `Outcomes.let_go`."""
+        with self._lock:
+            self._let_go(call)
+
+    def _let_go(self, call: CallStart) -> bool:
+        grant, tries = self._grants.get(call.request_id), self._tries.get(call.request_id)
+        mine = grant is not None and grant.status is GrantStatus.STARTED and grant.attempt == call.attempt
+        if not mine or tries is None or tries.until is None:
+            return False
+        tries.until = None
+        return True
 
     def tries(self, request_id: str) -> int:
         """See `Outcomes.tries`."""
@@ -166,6 +183,8 @@ class MemoryOutcomes(ClaimsInMemory):
     def expire(self, request_id: str, *, at: datetime) -> bool:
         """See `Outcomes.expire`."""
         with self._lock:
+            if (asked := self._asked.get(request_id)) is not None:
+                check_after(at, asked.asked_at, request_id)
             if request_id in self._expired:
                 return True
             ends = self.ends_at(request_id)

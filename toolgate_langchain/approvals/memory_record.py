@@ -64,6 +64,12 @@ class RecordingInMemoryLedger(InMemoryLedger):
                 self.note([call.entry if ended else call.entry.late()])
         return ended
 
+    def let_go(self, call: CallStart, entry: Entry | None = None) -> None:
+        """See `Outcomes.let_go`."""
+        with self._lock:
+            if self._let_go(call) and entry is not None:
+                self.note([entry])
+
     def events(
         self,
         *,

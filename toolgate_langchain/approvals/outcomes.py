@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.attempts import CallEnd, CallStart
     from toolgate_langchain.approvals.ledger import Maybe
+    from toolgate_langchain.approvals.recording.entries import Entry
 
 __all__ = ["Outcomes"]
 
@@ -29,6 +30,17 @@ class Outcomes(Protocol):
 
     def held(self, request_id: str) -> Maybe[bool]:
         """Whether a worker may still be at a call that it started with `hold`: it did not end, and has its lease."""
+        ...
+
+    def let_go(self, call: CallStart, entry: Entry | None = None) -> Maybe[None]:
+        """Record that an attempt was cut off in its middle: nobody is at it any more, and its outcome is unknown.
+
+        Nobody waits for its lease then. Where it ended, or somebody else has the call by now, nothing changes.
+
+        Args:
+            call: The attempt.
+            entry: What to write into the record.
+        """
         ...
 
     def tries(self, request_id: str) -> Maybe[int]:

@@ -16,6 +16,7 @@ from toolgate_langchain.approvals.judge import (
 from toolgate_langchain.approvals.memory_ledger import InMemoryLedger
 from toolgate_langchain.approvals.preview import PREVIEW_SECONDS, check_preview_seconds
 from toolgate_langchain.approvals.recording.recorder import Recorder
+from toolgate_langchain.approvals.steady import SteadyClock
 from toolgate_langchain.catalog.catalog import ToolCatalog
 from toolgate_langchain.errors import ConfigurationError, needs_extra
 from toolgate_langchain.hosts.checks import (
@@ -140,7 +141,7 @@ class ToolGate(Deciding, Remembered):
             self.ledger,
             max_auto_approvals=max_auto_approvals,
             max_requests=max_requests_per_turn,
-            clock=clock or (lambda: datetime.now(UTC)),
+            clock=SteadyClock(clock or (lambda: datetime.now(UTC))),
             new_id=new_id or (lambda: secrets.token_hex(16)),
             describe=describe,
             approvers=approvers,

@@ -174,7 +174,7 @@ def ended(which: Which, status: str, result: Any, *, error: str = "", content: b
 
     Args:
         which: The call.
-        status: `finished`, `failed` or `paused`.
+        status: `finished`, `failed`, `paused`, or `unknown` where it was cut off in its middle.
         result: What came out as plain JSON or text; `None` for nothing.
         error: The kind of the error that it raised.
         content: Whether what came out is kept itself, and not only its digest and size.

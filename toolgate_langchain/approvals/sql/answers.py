@@ -13,6 +13,7 @@ from toolgate_langchain.approvals.ledger import AnswerStatus, GrantStatus, Pendi
 from toolgate_langchain.approvals.request import ApprovalRequest
 from toolgate_langchain.approvals.sql.tables import ANSWERS, GRANTS, REQUESTS, RULES, as_time
 from toolgate_langchain.approvals.sql.writing import insert_once, insert_or_replace, note_event
+from toolgate_langchain.approvals.steady import check_after
 from toolgate_langchain.approvals.unknown import FINAL
 from toolgate_langchain.canonical import canonical_json, check_plain
 
@@ -27,6 +28,7 @@ __all__ = ["answer", "answer_to", "answered_at", "ask", "pending", "read", "take
 _ANSWER: Final = TypeAdapter(ApprovalAnswer)
 
 _LOCKED = select(ANSWERS).where(ANSWERS.c.request_id == bindparam("key")).with_for_update()
+_ASKED_AT = select(REQUESTS.c.asked_at).where(REQUESTS.c.request_id == bindparam("key"))
 _HELD = select(ANSWERS.c.answer).where(ANSWERS.c.request_id == bindparam("key"))
 _WHEN = select(ANSWERS.c.answered_at).where(ANSWERS.c.request_id == bindparam("key"))
 _WHERE = select(ANSWERS.c.thread_id).where(ANSWERS.c.request_id == bindparam("key"))
@@ -84,15 +86,16 @@ def ask(
     at: int,
     expires_at: int | None,
     place: str | None,
+    now: int,
 ) -> None:
-    """See `Ledger.ask`."""
+    """See `Ledger.ask`. `now` is the ledger's time, which its record goes by."""
     key = request.request_id
     closed = connection.execute(_CLOSED, {"key": key}).scalar_one()
     shown = canonical_json(request.to_interrupt())
     where = {"request_id": key, "thread_id": thread_id, "place": place}
     row = {**where, "shown": shown, "asked_at": at, "expires_at": expires_at}
     if insert_once(connection, REQUESTS, **row, open=not closed):
-        note_event(connection, "asked", at, request_id=key, thread_id=thread_id, digest=request.digest)
+        note_event(connection, "asked", now, request_id=key, thread_id=thread_id, digest=request.digest)
     else:
         # Asked once more with what was wrong with the last answer.
         insert_or_replace(connection, REQUESTS, ("shown",), **row, open=not closed)
@@ -127,6 +130,9 @@ def answer(
     to_carry: bool = False,
 ) -> AnswerStatus:
     """See `Ledger.answer`. `attempt` is the same in all tries of one call of it, and in no other."""
+    asked = None if answered_at is None else connection.execute(_ASKED_AT, {"key": request_id}).scalar()
+    if answered_at is not None and asked is not None:
+        check_after(as_time(answered_at), as_time(asked), request_id)
     status = _answer(connection, request_id, text, given, thread_id, answered_at, attempt, to_carry=to_carry)
     if status is None:
         row = connection.execute(_LOCKED, {"key": request_id}).one()

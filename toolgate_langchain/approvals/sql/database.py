@@ -32,14 +32,22 @@ class Database:
         url: As for `SqlLedger`.
         sleep: Waits between two tries, for some seconds.
         create: Whether a ledger is made where there is none.
+        look: Looks at the ledger when it is opened, in the same transaction; what it raises keeps it closed.
 
     Raises:
         ConfigurationError: If the URL is not one of a database that is known here.
         MissingExtraError: If the database's driver is not installed.
     """
 
-    def __init__(self, url: str | URL, sleep: Callable[[float], None], *, create: bool = True) -> None:
-        self._create = create
+    def __init__(
+        self,
+        url: str | URL,
+        sleep: Callable[[float], None],
+        *,
+        create: bool = True,
+        look: Callable[[Connection], None] = lambda _: None,
+    ) -> None:
+        self._create, self._look = create, look
         parsed = read_url(url)
         self.shown = shown_url(parsed)
         self._engine = make_engine(parsed)
@@ -65,8 +73,12 @@ class Database:
         if not self._prepared:
             with self._preparing:
                 if not self._prepared:
-                    self._try(lambda: self._transaction(migrate, create=self._create))
+                    self._try(lambda: self._transaction(self._open))
                     self._prepared = True
+
+    def _open(self, connection: Connection) -> None:
+        migrate(connection, create=self._create)
+        self._look(connection)
 
     def read(self, work: Callable[Concatenate[Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Run a piece of work that only reads, with a single statement.

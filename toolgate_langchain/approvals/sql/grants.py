@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, select, update
 
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
+from toolgate_langchain.approvals.sql.clock import check_clock
 from toolgate_langchain.approvals.sql.noting import entry_there, note_entry
 from toolgate_langchain.approvals.sql.tables import ANSWERS, GRANTS, REQUESTS
 from toolgate_langchain.approvals.sql.writing import insert_once, note_event
@@ -55,6 +56,8 @@ _END = (
 
 def grant(connection: Connection, request_id: str, digest: str, *, at: int) -> None:
     """See `Ledger.grant`."""
+    # A worker that heard nothing since must not grant at noon what was said in the afternoon.
+    check_clock(connection, at)
     # Under a lock, so that a rejection is either seen here or finds this grant.
     answered = connection.execute(_ANSWER_TYPE, {"key": request_id}).scalar()
     status = GrantStatus.WITHDRAWN if answered == "reject" else GrantStatus.ISSUED

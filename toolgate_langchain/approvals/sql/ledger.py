@@ -11,6 +11,7 @@ from toolgate_langchain.approvals.settings import check_lease
 from toolgate_langchain.approvals.sql import answers, grants, record, runs
 from toolgate_langchain.approvals.sql.calling import Caller
 from toolgate_langchain.approvals.sql.claims import SqlClaims
+from toolgate_langchain.approvals.sql.clock import ClockOnRecord
 from toolgate_langchain.approvals.sql.database import Database
 from toolgate_langchain.approvals.sql.inbox_methods import SqlInbox
 from toolgate_langchain.approvals.sql.noting import RecordInSql
@@ -18,6 +19,7 @@ from toolgate_langchain.approvals.sql.outcome_methods import SqlOutcomes
 from toolgate_langchain.approvals.sql.read_notes import ReadNotesInSql
 from toolgate_langchain.approvals.sql.standing import RulesInSql
 from toolgate_langchain.approvals.sql.tables import micros
+from toolgate_langchain.approvals.steady import SteadyClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +46,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqlLedger(SqlOutcomes, SqlClaims, RulesInSql, SqlInbox, RecordInSql, ReadNotesInSql):
+class SqlLedger(ClockOnRecord, SqlOutcomes, SqlClaims, RulesInSql, SqlInbox, RecordInSql, ReadNotesInSql):
     """A ledger in a database. It outlives the process, and any number of workers may share it.
 
     `SqlLedger("sqlite:///ledger.db")` is a file for the processes of one machine, and
@@ -83,8 +85,9 @@ class SqlLedger(SqlOutcomes, SqlClaims, RulesInSql, SqlInbox, RecordInSql, ReadN
     ) -> None:
         check_lease(lease, clock)
         super().__init__()
-        self._database, self._caller = Database(url, sleep, create=create), Caller()
-        self._lease, self._clock = lease, clock
+        self._steady = SteadyClock(clock)
+        self._lease, self._clock = lease, self._steady
+        self._database, self._caller = Database(url, sleep, create=create, look=self._look_at_the_time), Caller()
 
     def __repr__(self) -> str:
         return f"SqlLedger({self._database.shown!r})"
@@ -190,7 +193,7 @@ class SqlLedger(SqlOutcomes, SqlClaims, RulesInSql, SqlInbox, RecordInSql, ReadN
         now = self._micros()  # also where another time is given: from then on a clock that goes back is noticed
         asked = now if at is None else micros(at)
         place = thread_id if place is None else place
-        return self._write(answers.ask, request, thread_id=thread_id, at=asked, expires_at=ends, place=place)
+        return self._write(answers.ask, request, thread_id=thread_id, at=asked, expires_at=ends, place=place, now=now)
 
     def pending(self, *, limit: int = 100) -> Maybe[Sequence[PendingRequest]]:
         """See `Ledger.pending`."""

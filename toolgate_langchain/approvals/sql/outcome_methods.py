@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolgate_langchain.approvals.sql import outcomes
-from toolgate_langchain.approvals.sql.tables import as_time, micros
-from toolgate_langchain.errors import LedgerError
+from toolgate_langchain.approvals.sql.tables import micros
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from toolgate_langchain.approvals.attempts import CallEnd, CallStart
     from toolgate_langchain.approvals.ledger import Maybe, StartStatus
+    from toolgate_langchain.approvals.recording.entries import Entry
 
 __all__ = ["SqlOutcomes"]
 
@@ -30,8 +30,6 @@ class SqlOutcomes:
 
     _lease: timedelta
     _clock: Callable[[], datetime]
-    _latest = 0
-    """The latest time that this ledger saw."""
     _known_identity = ""
 
     def __init__(self) -> None:
@@ -51,16 +49,9 @@ class SqlOutcomes:
         Raises:
             LedgerError: If the clock went back by more than a minute. Leases and limits mean nothing then.
         """
-        now = micros(self._clock())
-        if self._latest - now > outcomes.ALLOWED_SKEW:
-            raise LedgerError(
-                f"the clock went back from {as_time(self._latest).isoformat()} to {as_time(now).isoformat()}: nothing "
-                "is released until it is right, or the program is started again"
-            )
-        self._latest = max(self._latest, now)
-        return now
+        return micros(self._clock())
 
-    def _ended(self, call: CallEnd) -> None:
+    def _ended(self, call: CallEnd | CallStart) -> None:
         """A call is over here, whether or not that can be written."""
         self._over[call.request_id] = call.attempt
         if len(self._over) > _REMEMBERED:
@@ -94,6 +85,12 @@ class SqlOutcomes:
         at = self._micros()
         self._ended(call)
         return self._write(outcomes.end, call, at=at)
+
+    def let_go(self, call: CallStart, entry: Entry | None = None) -> Maybe[None]:
+        """See `Outcomes.let_go`."""
+        at = self._micros()
+        self._ended(call)
+        return self._write(outcomes.let_go, call, entry, at=at)
 
     def try_again(self, call: CallStart, tries: int, *, asked: str) -> Maybe[bool]:
         """See `Outcomes.try_again`."""

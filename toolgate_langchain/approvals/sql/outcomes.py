@@ -11,10 +11,13 @@ from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text, bindpara
 
 from toolgate_langchain.approvals.ledger import GrantStatus, StartStatus
 from toolgate_langchain.approvals.sql import grants
+from toolgate_langchain.approvals.sql.clock import check_clock
+from toolgate_langchain.approvals.sql.noting import note_entry
 from toolgate_langchain.approvals.sql.tables import ANSWERS, GRANTS, METADATA, REQUESTS, as_time
 from toolgate_langchain.approvals.sql.writing import insert_once, insert_or_replace, note_event
+from toolgate_langchain.approvals.steady import check_after
 from toolgate_langchain.canonical import canonical_json, check_plain
-from toolgate_langchain.errors import LedgerError, NotPlainJsonError
+from toolgate_langchain.errors import NotPlainJsonError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,9 +25,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from toolgate_langchain.approvals.attempts import CallEnd, CallStart
+    from toolgate_langchain.approvals.recording.entries import Entry
 
 __all__ = [
-    "ALLOWED_SKEW",
     "end",
     "end_unknown",
     "ends_at",
@@ -32,6 +35,7 @@ __all__ = [
     "forget_results",
     "held",
     "identity",
+    "let_go",
     "make_identity",
     "result",
     "start",
@@ -39,10 +43,6 @@ __all__ = [
     "try_again",
     "written",
 ]
-
-ALLOWED_SKEW: Final = 60_000_000
-"""Microseconds by which two clocks, or one clock at two moments, may disagree: a minute. A clock that is kept by NTP is
-off by far less, and no time limit of a ledger is about less."""
 
 TRIES: Final = Table(
     "toolgate_tries",
@@ -70,6 +70,11 @@ IDENTITY: Final = Table("toolgate_identity", METADATA, Column("id", Text, primar
 
 _IDENTITY = select(IDENTITY.c.id)
 _TRIES = select(TRIES).where(TRIES.c.request_id == bindparam("key")).with_for_update()
+_LET_GO = (
+    update(TRIES)
+    .where(TRIES.c.request_id == bindparam("key"), TRIES.c.attempt == bindparam("mine"), TRIES.c.until > 0)
+    .values(until=0)
+)
 _COUNT = select(TRIES.c.tries).where(TRIES.c.request_id == bindparam("key"))
 _HELD = (
     select(TRIES.c.until, TRIES.c.attempt)
@@ -107,6 +112,8 @@ def identity(connection: Connection) -> str:
 
 def start(connection: Connection, call: CallStart, *, at: int, until: int) -> StartStatus:
     """See `Ledger.start`. `until` is when whoever starts it has it to itself no more."""
+    if call.needs_grant:
+        check_clock(connection, at)
     status = grants.start(connection, call, at=at)
     if status in (StartStatus.STARTED, StartStatus.REENTERED):
         _began(connection, call.request_id, call.attempt, until)
@@ -154,6 +161,19 @@ def held(connection: Connection, request_id: str, *, at: int, over: str) -> bool
     """See `Outcomes.held`. `over` is an attempt of which the caller knows that it is over."""
     found = connection.execute(_HELD, {"key": request_id}).one_or_none()
     return found is not None and found.until > at and found.attempt != over
+
+
+def let_go(connection: Connection, call: CallStart, entry: Entry | None, *, at: int) -> None:
+    """See `Outcomes.let_go`."""
+    key = call.request_id
+    grant = connection.execute(_GRANT, {"key": key}).one_or_none()
+    if grant is None or (grant.status, grant.attempt) != (GrantStatus.STARTED.value, call.attempt):
+        return
+    # Nothing changes where only the word of an earlier try of this was lost.
+    if connection.execute(_LET_GO, {"key": key, "mine": call.attempt}).rowcount == 1:
+        note_event(connection, "call_cut_off", at, request_id=key)
+        if entry is not None:
+            note_entry(connection, entry, at)
 
 
 def tries(connection: Connection, request_id: str) -> int:
@@ -225,12 +245,7 @@ def expire(connection: Connection, request_id: str, *, at: int) -> bool:
     asked = connection.execute(_ASKED, {"key": request_id}).one_or_none()
     if asked is None or asked.expires_at is None:
         return False
-    if asked.asked_at - at > ALLOWED_SKEW:
-        raise LedgerError(
-            f"the clock says {as_time(at).isoformat()}, and request {request_id} was asked at "
-            f"{as_time(asked.asked_at).isoformat()}: a clock went back, so nobody can tell whether the request's time "
-            "is over; nothing is released until the clock is right"
-        )
+    check_after(as_time(at), as_time(asked.asked_at), request_id)
     if connection.execute(_ANSWERED, {"key": request_id}).one_or_none() is not None:
         return False
     # Closed before it stays closed, whatever a clock says by now.
