@@ -19,8 +19,9 @@ from toolgate_langchain.hosts.engine.attempt import Attempt, CallRequest, messag
 from toolgate_langchain.hosts.engine.calls import result_after
 from toolgate_langchain.hosts.engine.changed import remember_change
 from toolgate_langchain.hosts.engine.claiming import claim
+from toolgate_langchain.hosts.engine.cut_off import UNKNOWN, cut_off, is_over
 from toolgate_langchain.hosts.engine.last_look import LastLook, denied
-from toolgate_langchain.hosts.engine.parent_run import ParentRun
+from toolgate_langchain.hosts.engine.parent_run import ParentRun, note_lost
 from toolgate_langchain.hosts.engine.recording import entry_of_end
 from toolgate_langchain.hosts.engine.refusal import rejection, response, with_notice
 from toolgate_langchain.hosts.engine.run_state import RULES, TURN
@@ -32,6 +33,8 @@ from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from langchain_core.tools import BaseTool
 
     from toolgate_langchain.approvals.steps import Steps
     from toolgate_langchain.hosts.engine.base_runs import Runs
@@ -139,6 +142,9 @@ class LastStep:
             with self._around(attempt, request):
                 result = yield lambda: handler(request)
         except BaseException as error:
+            if cut_off(error):
+                yield from self._let_go(attempt, request.tool, error)
+                raise
             status, ended = yield from self._left(attempt, error)
             lost = yield from self._end(attempt, status, ended, error)
             if lost is not None and isinstance(error, Exception):
@@ -154,6 +160,17 @@ class LastStep:
             if lost is not None:
                 raise lost
         return finished
+
+    def _let_go(self, attempt: Attempt, tool: BaseTool | None, error: BaseException) -> Steps[None]:
+        """Leave a call that was cut off as one of which nobody knows what became, so that a person is asked."""
+        if isinstance(error, GeneratorExit) or not is_over(tool, error):
+            return  # nobody waits for anything here any more; or the tool goes on, so that its lease is waited for
+        started = attempt.started
+        if started is None or attempt.repeatable:
+            yield from self._end(attempt, GrantStatus.FAILED, error=error)
+            return
+        entry = entry_of_end(self._gate, attempt, UNKNOWN, None, error)
+        yield lambda: self._gate.ledger.let_go(started, entry)
 
     def _around(self, attempt: Attempt, request: CallRequest) -> ParentRun:
         """What the agents inside of a call share with it."""
@@ -189,7 +206,7 @@ class LastStep:
             What to leave with where the call was taken from this worker meanwhile, because it looked dead: its result
             is in the record, and in no history.
         """
-        entry, started = entry_of_end(self._gate, attempt, status, result, error), attempt.started
+        entry, started = entry_of_end(self._gate, attempt, status.value, result, error), attempt.started
         if attempt.repeatable or started is None:
             if entry is not None and (ledger := self._gate.recorder.ledger) is not None:
                 yield lambda: ledger.note([entry])
@@ -199,10 +216,11 @@ class LastStep:
         call = started.ended(status, result=message, scope=scope, entry=entry)
         if (yield lambda: self._gate.ledger.end(call)) is True:
             return None
-        return self.leaving(
+        why = (
             f"the call of {attempt.call['name']!r} took longer than its lease, and another worker went on without it; "
             "what it gave is in the record, and nothing was saved here"
         )
+        return note_lost(self.leaving(why))
 
 
 def _layer(name: str) -> Layer:

@@ -17,7 +17,6 @@ from toolgate_langchain.policy.approval_rule import ask_predicate
 from toolgate_langchain.vocabulary import Verdict
 
 if TYPE_CHECKING:
-    from toolgate_langchain.approvals.ledger import GrantStatus
     from toolgate_langchain.hosts.engine.attempt import Attempt
     from toolgate_langchain.hosts.gate import ToolGate
     from toolgate_langchain.policy.context import CallFacts
@@ -62,14 +61,14 @@ def entry_of(
 
 
 def entry_of_end(
-    gate: ToolGate, attempt: Attempt, status: GrantStatus, result: Any, error: BaseException | None
+    gate: ToolGate, attempt: Attempt, status: str, result: Any, error: BaseException | None
 ) -> Entry | None:
     """The entry of a call that ran; `None` where that it ran was not written either.
 
     Args:
         gate: The gate.
         attempt: The call.
-        status: How it ended.
+        status: How it ended; see `ended`.
         result: What the tool gave.
         error: What it raised.
     """
@@ -80,7 +79,7 @@ def entry_of_end(
     if message is not None and message.status == "error":
         said = said or "the tool reported an error"
     content = None if message is None else _plain(message.content)
-    return ended(_which(attempt), status.value, content, error=said, content=gate.recorder.content)
+    return ended(_which(attempt), status, content, error=said, content=gate.recorder.content)
 
 
 def _which(attempt: Attempt, values: Mapping[str, Any] | None = None, digest: str = "") -> Which:
