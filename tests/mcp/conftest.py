@@ -4,12 +4,20 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.mcp.hatching import Hatchery, hatching
 from tests.mcp.servers import Servers, started
 
 
 @pytest.fixture(scope="session")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    with started(tmp_path_factory.mktemp("mcp")) as servers:
+def hatchery() -> Iterator[Hatchery]:
+    """Where MCP servers are forked off."""
+    with hatching() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory, hatchery: Hatchery) -> Iterator[Servers]:
+    with started(tmp_path_factory.mktemp("mcp"), hatchery) as servers:
         yield servers
 
 

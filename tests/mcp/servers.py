@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
+
+from tests.mcp.hatching import Hatchery
 
 if TYPE_CHECKING:
     from langchain_mcp_adapters.client import MultiServerMCPClient
@@ -36,6 +36,7 @@ class Servers:
 
     directory: Path
     port: int
+    hatchery: Hatchery
 
     def lists(self, name: str, *tools: Listed) -> None:
         """From now on, the server lists these tools."""
@@ -63,8 +64,8 @@ class Servers:
 
     def stdio(self, name: str, **more: Any) -> dict[str, Any]:
         """The connection to a server that the client starts as a child process."""
-        arguments = [str(_CHILD), str(self.directory), "stdio", name]
-        return {"transport": "stdio", "command": sys.executable, "args": arguments, **more}
+        command, *arguments = self.hatchery.command(str(_CHILD), str(self.directory), "stdio", name)
+        return {"transport": "stdio", "command": command, "args": arguments, **more}
 
     def client(self, *names: str, connections: Mapping[str, Any] | None = None, **more: Any) -> MultiServerMCPClient:
         """A client of these servers over HTTP, or of the connections given."""
@@ -82,12 +83,7 @@ def _without_certificates(
 
 
 @contextmanager
-def started(directory: Path, names: Sequence[str] = NAMES) -> Iterator[Servers]:
+def started(directory: Path, hatchery: Hatchery, names: Sequence[str] = NAMES) -> Iterator[Servers]:
     """Start the servers over HTTP, and stop them again."""
-    command = [sys.executable, str(_CHILD), str(directory), "http", *names]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield Servers(directory, int(process.stdout.readline()))
-        finally:
-            process.terminate()
+    with hatchery.started(str(_CHILD), str(directory), "http", *names) as output:
+        yield Servers(directory, int(output.readline()), hatchery)

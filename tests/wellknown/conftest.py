@@ -7,6 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.mcp.conftest import hatchery
+
+__all__ = ["hatchery"]
+
 
 @pytest.fixture
 def pipes_stay_open() -> Iterator[None]:

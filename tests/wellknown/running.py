@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
 import sqlite3
-import sys
 import threading
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -27,6 +27,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
+from tests.ledger.quick import without_the_disk
 from tests.support import ScriptedModel, call, says
 
 
@@ -36,6 +37,7 @@ def furnish(root: Path) -> Path:
     (root / "a.txt").write_text("one\n")
     (root / "sub" / "b.txt").write_text("two\n")
     with sqlite3.connect(root / "data.db") as connection:
+        without_the_disk(connection)
         connection.execute("CREATE TABLE t (n INTEGER)")
         connection.execute("INSERT INTO t VALUES (1)")
     connection.close()
@@ -134,12 +136,30 @@ def _values(name: str, spec: dict[str, Any], texts: list[str]) -> list[Any]:
 _connects: list[set[str]] = []
 
 
-def _hear(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "socket.connect" and _connects:
-        _connects[-1].add(str(arguments[1]))
+class _Heard:
+    """Hears to which addresses sockets are connected, by whichever library and however far they come.
 
+    An audit hook would hear it too, and could not be taken away again: it slows all that runs after it.
+    """
 
-sys.addaudithook(_hear)  # cannot be taken away again, so it is there once and mostly deaf
+    def __enter__(self) -> None:
+        for name in ("connect", "connect_ex"):
+            setattr(socket.socket, name, self._noting(name))
+
+    def __exit__(self, *_: object) -> None:
+        for name in ("connect", "connect_ex"):
+            delattr(socket.socket, name)
+
+    @staticmethod
+    def _noting(name: str) -> Callable[[socket.socket, Any], Any]:
+        connect = getattr(socket.socket, name)
+
+        def noting(self: socket.socket, address: Any) -> Any:
+            if _connects:
+                _connects[-1].add(str(address))
+            return connect(self, address)
+
+        return noting
 
 
 LONG: RunnableConfig = {"recursion_limit": 10_000}
@@ -212,7 +232,7 @@ def run_hostile(
     for some in _in_runs(calls):
         model = ScriptedModel(script=[says(one) for one in some])
         agent = create_agent(model, given, middleware=[*middleware, watching])
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _Heard():
             warnings.filterwarnings("ignore", "The shell tool has no safeguards by default", UserWarning)
             start: Any = {"messages": [HumanMessage("go")]}
             state = asyncio.run(agent.ainvoke(start, LONG)) if asynchronous else agent.invoke(start, LONG)

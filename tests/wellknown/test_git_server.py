@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, Tool
 
+from tests.mcp.hatching import Hatchery
 from toolgate_langchain.catalog.wellknown import well_known_profiles
 
 HELPERS = (
@@ -76,14 +76,15 @@ class Ran:
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
+def ran(tmp_path_factory: pytest.TempPathFactory, hatchery: Hatchery) -> dict[str, Ran]:
     """Each tool's call, one after the other on one server, each in a fresh copy of the repository."""
     folder = tmp_path_factory.mktemp("git")
     repository, traces = planted_repository(folder)
     found: dict[str, Ran] = {}
 
     async def run() -> None:
-        server = StdioServerParameters(command=sys.executable, args=["-m", "mcp_server_git"])
+        command, *options = hatchery.command("-m", "mcp_server_git")
+        server = StdioServerParameters(command=command, args=options)
         async with stdio_client(server) as streams, ClientSession(*streams) as session:
             await session.initialize()
             listed = {tool.name: tool for tool in (await session.list_tools()).tools}

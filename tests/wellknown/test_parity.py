@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from sqlalchemy.pool import NullPool
 
+from tests.mcp.hatching import Hatchery
 from tests.wellknown.shipped import (
     COMMUNITY,
     code_of_tools,
@@ -133,9 +133,14 @@ def test_the_tools_that_an_npm_server_was_seen_to_have_are_written_down_and_neve
 
 
 @pytest.mark.parametrize("package", ["mcp-server-fetch", "mcp-server-git", "mcp-server-time"])
-async def test_the_tools_of_an_installed_server_are_written_down_and_never_milder_than_it_says(package: str) -> None:
-    command = StdioServerParameters(command=sys.executable, args=["-m", package.replace("-", "_")])
-    async with stdio_client(command) as streams, ClientSession(*streams) as session:
+async def test_the_tools_of_an_installed_server_are_written_down_and_never_milder_than_it_says(
+    package: str, hatchery: Hatchery
+) -> None:
+    command, *arguments = hatchery.command("-m", package.replace("-", "_"))
+    async with (
+        stdio_client(StdioServerParameters(command=command, args=arguments)) as streams,
+        ClientSession(*streams) as session,
+    ):
         await session.initialize()
         listed: list[Any] = (await session.list_tools()).tools
     ours = {name: profile.effective_tier for name, profile in well_known_profiles(package).items()}

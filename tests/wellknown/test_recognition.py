@@ -17,6 +17,7 @@ from langchain.agents.middleware import todo as todo_module
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_mcp_adapters.client import MultiServerMCPClient
 
+from tests.mcp.hatching import Hatchery
 from tests.support import Recorder, with_profile
 from tests.wellknown.shipped import community
 from toolgate_langchain import RemoteServer, Tier, ToolCatalog, ToolProfile
@@ -200,8 +201,10 @@ def test_every_entry_gives_its_reason_in_one_line() -> None:
 # --- remote servers -------------------------------------------------------------------------------
 
 
-async def test_a_servers_tool_is_classified_only_where_the_operator_says_which_package_runs_there() -> None:
-    command = [sys.executable, "-m", "mcp_server_time"]
+async def test_a_servers_tool_is_classified_only_where_the_operator_says_which_package_runs_there(
+    hatchery: Hatchery,
+) -> None:
+    command = hatchery.command("-m", "mcp_server_time")
     client = MultiServerMCPClient({"time": {"transport": "stdio", "command": command[0], "args": command[1:]}})
     tools = await client.get_tools()
     assert {tool.name: ToolCatalog().meet(tool).tier for tool in tools} == {
